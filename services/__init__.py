@@ -1,0 +1,1 @@
+"""What joins the engine to the world: gRPC, Redis and NATS."""

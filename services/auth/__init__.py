@@ -1,0 +1,1 @@
+"""The auth service: who may listen to which subject on NATS."""

@@ -1,0 +1,1 @@
+"""The engine service: the worker that owns partitions."""

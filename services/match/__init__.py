@@ -1,0 +1,1 @@
+"""The match service: the gRPC front."""
