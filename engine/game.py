@@ -1,0 +1,263 @@
+"""What a game is: the protocol that rules implement and the vocabulary they share.
+
+Rules are pure. A state is a frozen value, a transition returns a new one, chance comes in from outside, and nothing is
+ever masked to make a view: what is secret has no field in the public types, and what only some seats may know of an
+event is told to them in a `Whispered` pair of events.
+
+Names that cross the engine's border (moves, fields, words) are those of section 5 of a game's rules. A class names its
+move or event by its own name in snake case: `PlayDrawn` is `play_drawn`.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from engine.chance import Chance
+from engine.refusals import BadOptions, BadSeats, IllegalMove, MalformedMove
+
+__all__ = [
+    "UNSET",
+    "Card",
+    "Cards",
+    "Event",
+    "Game",
+    "Move",
+    "Options",
+    "Result",
+    "Step",
+    "Told",
+    "UnsetType",
+    "Vocabulary",
+    "Whispered",
+    "encode",
+]
+
+
+class Options(Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of a game's options: every field has a default, its range in `msgspec.Meta(ge=, le=)` or a `Literal`.
+
+    Titles for the catalogue stand in `msgspec.Meta(extra={"de": ..., "en": ...})`.
+    """
+
+
+class Move(Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of a game's moves. A field that may be absent has the type `X | UnsetType` and the default `UNSET`."""
+
+
+class Event(Struct, frozen=True):
+    """Base of a game's events. A field that only some seats may know is null or empty in what the others are told."""
+
+
+class Whispered(NamedTuple):
+    """One event in two tellings: `private` for `seats`, `public` for everybody else, spectators included."""
+
+    public: Event
+    seats: tuple[int, ...]
+    private: Event
+
+
+Told = Event | Whispered
+
+
+class Cards(Struct, frozen=True):
+    """A list of cards inside a list (`piles`, `grids`, `hands`): protobuf has no list of lists."""
+
+    cards: tuple[str, ...] = ()
+
+
+class Result(Struct, frozen=True):
+    """How a match ended: final totals per seat as the game counts them, and the winning seats, ascending."""
+
+    scores: tuple[int, ...]
+    winners: tuple[int, ...]
+
+
+class Card(Struct, frozen=True):
+    """A card of the catalogue. `extra` is what else the game says of it, e.g. `{"coins": 2}`."""
+
+    code: str
+    group: str
+    de: str
+    en: str
+    extra: Mapping[str, int | str] = {}
+
+
+O_ = TypeVar("O_", bound=Options)
+S_ = TypeVar("S_", bound=Struct)
+
+
+class Step(NamedTuple, Generic[S_]):
+    """What a transition gives: the state after it and what happened, in order."""
+
+    state: S_
+    events: tuple[Told, ...]
+
+
+def encode(value: object) -> bytes:
+    """Return compact UTF-8 JSON with keys in declared order; fields that are `UNSET` are left out."""
+    return _ENCODER.encode(value)
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def snake(name: str) -> str:
+    """Return a class name in snake case: `PlayDrawn` -> `play_drawn`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class Vocabulary:
+    """The JSON of one-key objects, `{"play": {"card": "blue-7"}}`, for a fixed list of struct types."""
+
+    def __init__(self, types: Sequence[type[Struct]]) -> None:
+        """Build the codec; `types` are in the order in which section 5 lists their names."""
+        self.names: dict[type[Struct], str] = {kind: snake(kind.__name__) for kind in types}
+        fields = [(name, kind | UnsetType, UNSET) for kind, name in self.names.items()]
+        self._object = msgspec.defstruct("OneOf", fields, forbid_unknown_fields=True, frozen=True)
+        self._decoder = msgspec.json.Decoder(self._object)
+
+    def encode(self, value: Struct) -> bytes:
+        """Return the one-key object of a value as JSON."""
+        return _ENCODER.encode({self.names[type(value)]: value})
+
+    def encode_list(self, values: Sequence[Struct]) -> bytes:
+        """Return a JSON list of one-key objects."""
+        names = self.names
+        return _ENCODER.encode([{names[type(value)]: value} for value in values])
+
+    def decode(self, data: bytes) -> Any:  # noqa: ANN401 - one of the types given
+        """Return the value in a one-key object.
+
+        Raises MalformedMove for anything else: unknown name, two names, missing, surplus, mistyped or null field.
+        """
+        try:
+            return self._only(self._decoder.decode(data))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise MalformedMove(f"the move has a wrong shape: {error}") from None
+
+    def convert(self, value: object) -> Any:  # noqa: ANN401 - one of the types given
+        """As `decode`, from parsed JSON."""
+        try:
+            return self._only(msgspec.convert(value, self._object))
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise MalformedMove(f"the move has a wrong shape: {error}") from None
+
+    def _only(self, parsed: Struct) -> Struct:
+        given = [value for name in parsed.__struct_fields__ if (value := getattr(parsed, name)) is not UNSET]
+        if len(given) != 1:
+            raise MalformedMove(f"a move has exactly one name, this one has {len(given)}")
+        found: Struct = given[0]
+        return found
+
+
+class Game(ABC, Generic[O_, S_]):
+    """The rules of one game in one version.
+
+    Implementations are stateless; one instance serves every match. In all methods seats are 0..n-1 in playing order.
+    A new version that alters any replay is a new class under a new `rules_version`, registered beside the old one.
+    """
+
+    name: ClassVar[str]
+    rules_version: ClassVar[int] = 1
+    seats: ClassVar[range]
+    titles: ClassVar[Mapping[str, str]]
+    """Display names by language: `de`, `en`."""
+    options_type: type[O_]
+    moves: ClassVar[tuple[type[Move], ...]]
+    """In the order of section 5, which is the order of `legal`."""
+    events: ClassVar[tuple[type[Event], ...]]
+    cards: ClassVar[tuple[Card, ...]]
+    """Every code once, in canonical order."""
+
+    move_json: Vocabulary
+    event_json: Vocabulary
+
+    def __init__(self) -> None:
+        """Build the codecs of the game's moves and events."""
+        self.move_json = Vocabulary(self.moves)
+        self.event_json = Vocabulary(self.events)
+        self._options_decoder = msgspec.json.Decoder(self.options_type)
+
+    @property
+    def rules(self) -> str:
+        """Return the key of these rules in the registry: `timos_twist/1`."""
+        return f"{self.name}/{self.rules_version}"
+
+    def options(self, given: Mapping[str, Any], seats: int) -> O_:
+        """Return all options, the ones not given at their defaults.
+
+        Raises BadSeats for a number of seats the game has not, BadOptions for an unknown, mistyped or out-of-range one.
+        """
+        if seats not in self.seats:
+            raise BadSeats(f"{self.name} is for {self.seats[0]} to {self.seats[-1]} seats, not {seats}", seats=seats)
+        try:
+            options = msgspec.convert(dict(given), self.options_type)
+        except msgspec.ValidationError as error:
+            raise BadOptions(f"bad option: {error}") from None
+        return self.settle(options, seats)
+
+    def settle(self, options: O_, seats: int) -> O_:
+        """Return the options with every default filled in that depends on the number of seats."""
+        del seats
+        return options
+
+    def count(self, code: str, seats: int) -> int:
+        """Return how many copies of a card are in play with so many seats."""
+        del code, seats
+        return 1
+
+    def check(self, state: S_, seat: int, move: Move) -> None:
+        """Raise IllegalMove unless `move` is among `legal(state, seat)`. Override only to be faster."""
+        if move not in self.legal(state, seat):
+            raise IllegalMove(f"{self.move_json.encode(move).decode()} is not legal now", seat=seat)
+
+    def told(self, events: Sequence[Told], seat: int | None) -> list[Event]:
+        """Return the events as `seat` may see them; None is a spectator."""
+        return [
+            (event.private if seat in event.seats else event.public) if isinstance(event, Whispered) else event
+            for event in events
+        ]
+
+    @abstractmethod
+    def setup(self, options: O_, seats: int, chance: Chance) -> Step[S_]:
+        """Return the state after the first deal. Draws chance in the order of the rules' section on random calls."""
+
+    @abstractmethod
+    def legal(self, state: S_, seat: int) -> list[Move]:
+        """Return the seat's legal moves, ordered: by name as in `moves`, then by field (rules/README, Order)."""
+
+    @abstractmethod
+    def to_act(self, state: S_) -> tuple[int, ...]:
+        """Return the seats that owe a move, ascending; empty exactly when the match is over."""
+
+    @abstractmethod
+    def asked(self, state: S_, seat: int) -> Hashable | None:
+        """Return a name of the decision that the seat faces, or None. Equal names: still the same decision."""
+
+    @abstractmethod
+    def apply(self, state: S_, seat: int, move: Move, chance: Chance) -> Step[S_]:
+        """Return what a move does that `check` has let pass."""
+
+    @abstractmethod
+    def default(self, state: S_, seat: int) -> Move:
+        """Return the legal move that the clock makes for a seat in `to_act` (the rules' section on timed-out seats)."""
+
+    @abstractmethod
+    def table(self, state: S_) -> Struct:
+        """Return what everybody may know."""
+
+    @abstractmethod
+    def own(self, state: S_, seat: int) -> Struct:
+        """Return what only this seat may know."""
+
+    @abstractmethod
+    def hidden(self, state: S_) -> Struct:
+        """Return what nobody sees and the game needs to go on: together with every view it determines the state."""
+
+    @abstractmethod
+    def result(self, state: S_) -> Result | None:
+        """Return the result once the match is over, else None."""
