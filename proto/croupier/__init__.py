@@ -1,0 +1,1 @@
+"""Generated messages and stubs of the croupier protocol; ``proto/`` is their import root."""

@@ -1,0 +1,134 @@
+import datetime
+
+from croupier.v1 import timos_twist_pb2 as _timos_twist_pb2
+from google.protobuf import struct_pb2 as _struct_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class GameOptions(_message.Message):
+    __slots__ = ("timos_twist", "generic")
+    TIMOS_TWIST_FIELD_NUMBER: _ClassVar[int]
+    GENERIC_FIELD_NUMBER: _ClassVar[int]
+    timos_twist: _timos_twist_pb2.TimosTwistOptions
+    generic: GenericGame
+    def __init__(self, timos_twist: _Optional[_Union[_timos_twist_pb2.TimosTwistOptions, _Mapping]] = ..., generic: _Optional[_Union[GenericGame, _Mapping]] = ...) -> None: ...
+
+class GameMove(_message.Message):
+    __slots__ = ("timos_twist", "generic")
+    TIMOS_TWIST_FIELD_NUMBER: _ClassVar[int]
+    GENERIC_FIELD_NUMBER: _ClassVar[int]
+    timos_twist: _timos_twist_pb2.TimosTwistMove
+    generic: GenericGame
+    def __init__(self, timos_twist: _Optional[_Union[_timos_twist_pb2.TimosTwistMove, _Mapping]] = ..., generic: _Optional[_Union[GenericGame, _Mapping]] = ...) -> None: ...
+
+class GenericGame(_message.Message):
+    __slots__ = ("name", "data")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    data: _struct_pb2.Struct
+    def __init__(self, name: _Optional[str] = ..., data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class GenericView(_message.Message):
+    __slots__ = ("name", "table", "own", "legal", "events")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TABLE_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
+    LEGAL_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    table: _struct_pb2.Struct
+    own: _struct_pb2.Struct
+    legal: _containers.RepeatedCompositeFieldContainer[_struct_pb2.Struct]
+    events: _containers.RepeatedCompositeFieldContainer[_struct_pb2.Struct]
+    def __init__(self, name: _Optional[str] = ..., table: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., own: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., legal: _Optional[_Iterable[_Union[_struct_pb2.Struct, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[_struct_pb2.Struct, _Mapping]]] = ...) -> None: ...
+
+class GenericEvents(_message.Message):
+    __slots__ = ("name", "events")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    events: _containers.RepeatedCompositeFieldContainer[_struct_pb2.Struct]
+    def __init__(self, name: _Optional[str] = ..., events: _Optional[_Iterable[_Union[_struct_pb2.Struct, _Mapping]]] = ...) -> None: ...
+
+class SeatInfo(_message.Message):
+    __slots__ = ("seat", "name", "kind", "absent", "tenure", "plays_as")
+    SEAT_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ABSENT_FIELD_NUMBER: _ClassVar[int]
+    TENURE_FIELD_NUMBER: _ClassVar[int]
+    PLAYS_AS_FIELD_NUMBER: _ClassVar[int]
+    seat: int
+    name: str
+    kind: str
+    absent: bool
+    tenure: int
+    plays_as: int
+    def __init__(self, seat: _Optional[int] = ..., name: _Optional[str] = ..., kind: _Optional[str] = ..., absent: bool = ..., tenure: _Optional[int] = ..., plays_as: _Optional[int] = ...) -> None: ...
+
+class MatchResult(_message.Message):
+    __slots__ = ("scores", "winners")
+    SCORES_FIELD_NUMBER: _ClassVar[int]
+    WINNERS_FIELD_NUMBER: _ClassVar[int]
+    scores: _containers.RepeatedScalarFieldContainer[int]
+    winners: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, scores: _Optional[_Iterable[int]] = ..., winners: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class View(_message.Message):
+    __slots__ = ("match", "seat", "version", "prompt", "status", "reason", "to_act", "deadline", "seats", "rules", "options", "clock", "commitment", "result", "seed", "hash", "signature", "timos_twist", "generic")
+    MATCH_FIELD_NUMBER: _ClassVar[int]
+    SEAT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    TO_ACT_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_FIELD_NUMBER: _ClassVar[int]
+    SEATS_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_FIELD_NUMBER: _ClassVar[int]
+    COMMITMENT_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    TIMOS_TWIST_FIELD_NUMBER: _ClassVar[int]
+    GENERIC_FIELD_NUMBER: _ClassVar[int]
+    match: str
+    seat: int
+    version: int
+    prompt: int
+    status: str
+    reason: str
+    to_act: _containers.RepeatedScalarFieldContainer[int]
+    deadline: _timestamp_pb2.Timestamp
+    seats: _containers.RepeatedCompositeFieldContainer[SeatInfo]
+    rules: str
+    options: GameOptions
+    clock: int
+    commitment: str
+    result: MatchResult
+    seed: str
+    hash: str
+    signature: str
+    timos_twist: _timos_twist_pb2.TimosTwistView
+    generic: GenericView
+    def __init__(self, match: _Optional[str] = ..., seat: _Optional[int] = ..., version: _Optional[int] = ..., prompt: _Optional[int] = ..., status: _Optional[str] = ..., reason: _Optional[str] = ..., to_act: _Optional[_Iterable[int]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., rules: _Optional[str] = ..., options: _Optional[_Union[GameOptions, _Mapping]] = ..., clock: _Optional[int] = ..., commitment: _Optional[str] = ..., result: _Optional[_Union[MatchResult, _Mapping]] = ..., seed: _Optional[str] = ..., hash: _Optional[str] = ..., signature: _Optional[str] = ..., timos_twist: _Optional[_Union[_timos_twist_pb2.TimosTwistView, _Mapping]] = ..., generic: _Optional[_Union[GenericView, _Mapping]] = ...) -> None: ...
+
+class PastEvents(_message.Message):
+    __slots__ = ("version", "timos_twist", "generic")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    TIMOS_TWIST_FIELD_NUMBER: _ClassVar[int]
+    GENERIC_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    timos_twist: _timos_twist_pb2.TimosTwistEvents
+    generic: GenericEvents
+    def __init__(self, version: _Optional[int] = ..., timos_twist: _Optional[_Union[_timos_twist_pb2.TimosTwistEvents, _Mapping]] = ..., generic: _Optional[_Union[GenericEvents, _Mapping]] = ...) -> None: ...
