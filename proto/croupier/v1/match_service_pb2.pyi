@@ -165,18 +165,18 @@ class OptionInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., type: _Optional[str] = ..., default: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., range: _Optional[_Union[Range, _Mapping]] = ..., words: _Optional[_Iterable[str]] = ..., titles: _Optional[_Union[Titles, _Mapping]] = ...) -> None: ...
 
 class CardInfo(_message.Message):
-    __slots__ = ("code", "group", "titles", "counts", "data")
+    __slots__ = ("code", "group", "titles", "counts", "extra")
     CODE_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     TITLES_FIELD_NUMBER: _ClassVar[int]
     COUNTS_FIELD_NUMBER: _ClassVar[int]
-    DATA_FIELD_NUMBER: _ClassVar[int]
+    EXTRA_FIELD_NUMBER: _ClassVar[int]
     code: str
     group: str
     titles: Titles
     counts: _containers.RepeatedCompositeFieldContainer[CardCount]
-    data: _struct_pb2.Struct
-    def __init__(self, code: _Optional[str] = ..., group: _Optional[str] = ..., titles: _Optional[_Union[Titles, _Mapping]] = ..., counts: _Optional[_Iterable[_Union[CardCount, _Mapping]]] = ..., data: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+    extra: _struct_pb2.Struct
+    def __init__(self, code: _Optional[str] = ..., group: _Optional[str] = ..., titles: _Optional[_Union[Titles, _Mapping]] = ..., counts: _Optional[_Iterable[_Union[CardCount, _Mapping]]] = ..., extra: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class CardCount(_message.Message):
     __slots__ = ("seats", "count")
