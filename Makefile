@@ -25,6 +25,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED)  ## make .venv and install Croupier with its tools into it
+	@:
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \
@@ -36,7 +37,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	  $(PYTHON) -m venv --clear $(VENV) || { \
 	    rm -rf $(VENV); echo "setup: could not make $(VENV); on Debian: apt-get install python3-venv" >&2; exit 1; }; }
 	@echo "setup: installing Croupier and its tools, about a minute the first time"
-	@$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/pip install -qq --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 	@echo "setup: done"
 
@@ -52,6 +53,21 @@ lint: setup  ## check format and lint rules
 
 types: setup  ## check types, strictly
 	@$(BIN)/mypy $(SOURCES)
+
+proto: setup  ## regenerate the code beside the .proto files
+	@$(GENERATE)
+
+proto-check: setup  ## lint the protos; fail on breaking changes and stale generated code
+	@$(GENERATE) --check
+	@$(GENERATE) --image $(PROTO_IMAGE)
+	@$(BIN)/buf lint $(PROTO_IMAGE) --path croupier
+	@test -f $(PROTO_BASELINE) || { echo "proto-check: no $(PROTO_BASELINE); make it with: make proto-baseline" >&2; exit 1; }
+	@$(BIN)/buf breaking $(PROTO_IMAGE) --against $(PROTO_BASELINE) --path croupier
+
+proto-baseline: setup  ## at a release: make today's protos the ones that may not break
+	@$(GENERATE) --image $(PROTO_IMAGE)
+	@$(BIN)/buf build $(PROTO_IMAGE) --exclude-source-info --output $(PROTO_BASELINE)
+	@echo "proto-baseline: wrote $(PROTO_BASELINE)"
 
 check: lint types proto-check test  ## all that CI runs
 
