@@ -1,6 +1,7 @@
 """The built-in games, one file each."""
 
+from engine.games.clever_gedreht import CleverGedreht
 from engine.games.timos_twist import TimosTwist
 
-BUILT_IN = (TimosTwist,)
+BUILT_IN = (TimosTwist, CleverGedreht)
 """Every version of every built-in game, the newest of a game last."""
