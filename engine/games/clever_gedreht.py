@@ -4,8 +4,8 @@ Hidden (3.6): the draw pile, top first, the discards, bottom to top, without the
 over, since the table keeps its last phase then. How far the last lap has come follows from the finisher and the turn.
 """
 
-from collections.abc import Hashable
-from typing import Annotated, Literal
+from collections.abc import Hashable, Mapping
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -238,7 +238,7 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
 
     name = "clever_gedreht"
     seats = range(2, 7)  # CG-1
-    titles = {"de": "Clever gedreht", "en": "Cleverly Turned"}
+    titles: ClassVar[Mapping[str, str]] = {"de": "Clever gedreht", "en": "Cleverly Turned"}
     options_type = CleverGedrehtOptions
     moves = (Draw, Take, Use, Reject, Flip, Swap)
     events = (RoundStarted, Drew, Took, Used, Rejected, Flipped, Swapped, Fizzled, Reshuffled, LastLap, RoundEnded)
@@ -398,7 +398,7 @@ def _nearest(state: State, seats: list[int]) -> int:
 def _in_hand(state: State) -> str:
     """The card that was drawn or taken, in phases `use` and `decide`."""
     card = state.taken or state.drawn
-    assert card is not None  # noqa: S101 - legal only then
+    assert card is not None
     return card
 
 
