@@ -173,7 +173,7 @@ class LocalProcess(ABC):
 
     @property
     def running(self) -> bool:
-        """Whether the process exists, be it paused. Once it has ended `exit_code` is what it returned, or minus the signal."""
+        """Whether the process exists, be it paused. Once it has ended `exit_code` is its own, or minus the signal."""
         if self._process is not None and self._process.poll() is not None:
             self._bury(self._process)
         return self._process is not None
