@@ -1,0 +1,193 @@
+"""The JSON of views: what each seat, and a spectator, may know of a match right after an entry.
+
+The keys are the fields of `croupier.v1.View` in its order, nulls written. What everybody may know is encoded once an
+entry; a seat's view differs from it in `seat`, `prompt`, `own`, `legal` and, if something was whispered, `events`.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from msgspec import UNSET, Struct
+
+from engine.game import Told, Whispered, encode
+from engine.match import HUMAN, Match
+from services import wire
+
+Signer = Callable[[bytes], bytes]
+"""Signs the 32 bytes of a journal's last hash."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class SeatInfo(Struct, frozen=True):
+    """A seat as everybody sees it; fields as in `croupier.v1.SeatInfo`."""
+
+    seat: int
+    name: str
+    kind: str
+    absent: bool
+    tenure: int | None
+    plays_as: int | None
+
+
+class _Public(NamedTuple):
+    """What all views of one entry share."""
+
+    version: int
+    text: bytes
+    """From `"status"` to the key `"own"`, or to the end where the game's part is null."""
+    events: bytes
+    """The telling for everybody, a list."""
+    whispered: frozenset[int]
+    """Seats of the game that are told more."""
+
+
+class ViewEncoder:
+    """Encodes the views of one match at its present version; kept beside the match, whose constant parts it keeps."""
+
+    def __init__(self, match: Match, sign: Signer | None = None) -> None:
+        """Serve a match that has its first entry; with `sign` the last view carries the operator's signature."""
+        self.match = match
+        self._sign = sign
+        created = match.created
+        self._name = encode(match.game.name)
+        self._arm = wire.arm(match.game.name).encode()
+        self._head = b'{"match":%b,"seat":' % encode(match.id)
+        self._constant = b'"rules":%b,"options":%b,"clock":%b,"commitment":%b' % (
+            encode(created.rules),
+            wire.options_to_json(match.game.name, match.options),
+            b"null" if created.clock is UNSET else encode(created.clock),
+            encode(created.commitment),
+        )
+        self._seats: tuple[object, object] | None = None
+        self._seats_json = b""
+        self._holders: list[tuple[int, str]] = []
+        self._public: _Public | None = None
+
+    def all_views(self) -> list[tuple[str, bytes]]:
+        """Return the subject and the view of every human seat whose tenure holds, ascending, and of spectators last."""
+        public = self._now()
+        views = [(subject, self._view(public, seat)) for seat, subject in self._holders]
+        views.append((f"view.{self.match.id}.table", self._view(public, None)))
+        return views
+
+    def view_json(self, seat: int | None) -> bytes:
+        """Return the view of a seat by its token number, or for None the public one."""
+        return self._view(self._now(), seat)
+
+    def past_events(self, version: int, events: Sequence[Told] | None, seat: int | None) -> bytes:
+        """Return the JSON of PastEvents for one earlier entry as a seat, or for None a spectator, may know it.
+
+        `events` is what `match.events` was right after that entry, None for an entry of the lobby.
+        """
+        if events is None:
+            return b'{"version":%d,"%b":null}' % (version, self._arm)
+        game = self.match.game
+        plays_as = None if seat is None else self.match.plays_as(seat)
+        told = game.event_json.encode_list(game.told(events, plays_as))
+        return b'{"version":%d,"%b":{%b"events":%b}}' % (version, self._arm, self._generic_name(), told)
+
+    def _generic_name(self) -> bytes:
+        return b'"name":%b,' % self._name if self._arm == b"generic" else b""
+
+    def _view(self, public: _Public, seat: int | None) -> bytes:
+        match = self.match
+        playing = match.state is not None
+        if seat is None:
+            head = b'%bnull,"version":%d,"prompt":null,%b' % (self._head, public.version, public.text)
+            return b'%bnull,"legal":[],"events":%b}}' % (head, public.events) if playing else head
+        if not playing:
+            return b'%b%d,"version":%d,"prompt":null,%b' % (self._head, seat, public.version, public.text)
+        i = match.plays_as(seat)
+        if i is None:
+            raise ValueError(f"seat {seat} does not play")
+        legal = match.legal(seat)
+        events = public.events
+        if i in public.whispered:
+            events = match.game.event_json.encode_list(match.game.told(match.events, i))
+        return b'%b%d,"version":%d,"prompt":%d,%b%b,"legal":%b,"events":%b}}' % (
+            self._head,
+            seat,
+            public.version,
+            match.prompts[seat],
+            public.text,
+            match.projection.own[i],
+            match.game.move_json.encode_list(legal) if legal else b"[]",
+            events,
+        )
+
+    def _now(self) -> _Public:
+        if self._public is None or self._public.version != self.match.version:
+            self._public = self._encode_public()
+        return self._public
+
+    def _encode_public(self) -> _Public:
+        match = self.match
+        game = match.game
+        to_act = game.to_act(match.state) if match.status == "running" else ()
+        if self._seats is None or self._seats[0] is not match.seats or self._seats[1] is not match.players:
+            self._encode_seats()
+        text = b'"status":"%b","reason":%b,"to_act":%b,"deadline":%b,"seats":%b,%b,%b,"%b":' % (
+            match.status.encode(),
+            b"null" if match.reason is None else encode(match.reason),
+            encode(to_act),
+            self._deadline(to_act) if to_act else b"null",
+            self._seats_json,
+            self._constant,
+            self._end() if match.over else b'"result":null,"seed":null,"hash":null,"signature":null',
+            self._arm,
+        )
+        if match.state is None:
+            return _Public(match.version, text + b"null}", b"[]", frozenset())
+        told = match.events
+        return _Public(
+            match.version,
+            b'%b{%b"table":%b,"own":' % (text, self._generic_name(), match.projection.table),
+            game.event_json.encode_list(game.told(told, None)) if told else b"[]",
+            frozenset(seat for event in told if isinstance(event, Whispered) for seat in event.seats),
+        )
+
+    def _encode_seats(self) -> None:
+        match = self.match
+        numbers = {seat: i for i, seat in enumerate(match.players)}
+        self._seats_json = encode(
+            [
+                SeatInfo(number, seat.name, seat.kind, seat.absent, seat.tenure, numbers.get(number))
+                for number, seat in enumerate(match.seats)
+            ]
+        )
+        self._holders = [
+            (number, f"view.{match.id}.{number}.{seat.tenure}")
+            for number, seat in enumerate(match.seats)
+            if seat.kind == HUMAN and not seat.left
+        ]
+        self._seats = match.seats, match.players
+
+    def _deadline(self, to_act: Sequence[int]) -> bytes:
+        """The first moment at which the clock moves for one of these seats of the game; computers have no clock."""
+        match = self.match
+        clock = match.created.clock
+        if clock is UNSET:
+            return b"null"
+        times = []
+        for i in to_act:
+            number = match.players[i]
+            seat = match.seats[number]
+            if seat.kind == HUMAN:
+                times.append(match.prompt_at[number] + (0 if seat.absent else clock))
+        return b'"%b"' % timestamp(min(times)).encode() if times else b"null"
+
+    def _end(self) -> bytes:
+        match = self.match
+        return b'"result":%b,"seed":%b,"hash":"%b","signature":%b' % (
+            encode(match.result),
+            encode(match.seed and match.seed.hex()),
+            match.head.hex().encode(),
+            encode(self._sign and self._sign(match.head).hex()),
+        )
+
+
+def timestamp(at: int) -> str:
+    """Return Unix milliseconds as RFC 3339 in UTC with three decimals: `2026-11-30T02:32:54.123Z`."""
+    return (_EPOCH + timedelta(milliseconds=at)).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
