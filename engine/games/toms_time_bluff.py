@@ -6,8 +6,8 @@ what outcome, which names the director of its vortex and the winner of the place
 of the seats that laid them, sealed answers in that of the seats that gave them.
 """
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Annotated, Literal, TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -402,7 +402,7 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
 
     name = "toms_time_bluff"
     seats = range(2, 7)
-    titles = {"de": "Toms Time Bluff", "en": "Tom's Time Bluff"}
+    titles: ClassVar[Mapping[str, str]] = {"de": "Toms Time Bluff", "en": "Tom's Time Bluff"}
     options_type = TomsTimeBluffOptions
     moves = (
         *(Hide, DrawInstead, Open, Partner, Beam, Direction, NameHour, Draw, EndTurn),
