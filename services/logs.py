@@ -1,0 +1,128 @@
+"""Logs that name matches and seats and never tell what is secret.
+
+What a log line may show is an allow-list: plain values under names that hold no secret. Values of other types appear
+as the name of their type, so that no state, view or move gets into a log by its representation.
+"""
+
+import logging
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from services.settings import Settings
+
+MASK = "***"
+
+# A name is secret if it is made of one of these words: `token_key`, `server_seed`, `draw_pile`, `hands`. Digests and
+# hashes of a running match are secret since a single face-down card can be guessed against them.
+_SECRET_WORDS = frozenset({
+    "authorization", "card", "chance", "cookie", "deck", "digest", "hand", "hash", "hidden", "invite", "key", "legal",
+    "move", "own", "password", "pile", "prev", "secret", "seed", "state", "token",
+})  # fmt: skip
+_SECRET_NAMES = frozenset({"request", "request_id", "client_request_id", "line", "view", "events", "metadata"})
+
+# Credentials in a URL, JSON Web Tokens, and 32 bytes in hex (a seed, a key, a digest), wherever they stand in a text.
+_SECRET_TEXT = re.compile(
+    r"(?<=://)[^/@\s]+(?=@)|\beyJ[\w-]+\.[\w-]+\.[\w-]*|\b[0-9a-f]{64,}\b",
+    re.IGNORECASE,
+)
+
+
+def configure(settings: Settings, service: str, stream: TextIO | None = None) -> None:
+    """Send everything that is logged, by structlog or by the standard library, to `stream` and nowhere else.
+
+    From then on each event is one JSON line, or with `log_format="console"` text for people, with time (UTC), level
+    and `service`; events below `log_level` are dropped. May be called again; the last call holds.
+
+    Args:
+        settings: tell format and level.
+        service: the name under which this process logs.
+        stream: standard error by default.
+    """
+    as_json = settings.log_format == "json"
+
+    def name_service(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        return {"service": service, **event}
+
+    before: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        name_service,
+    ]
+    # Tracebacks become text before redaction sees them, and without local variables, which hold hands and seeds.
+    rendering: list[Processor] = [
+        structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+        structlog.processors.StackInfoRenderer(),
+        structlog.processors.format_exc_info,
+        redact,
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=before, processors=rendering))
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(settings.log_level.upper())
+    logging.captureWarnings(True)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *before,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+    )
+
+
+def about(match: str, *, seat: int | None = None, version: int | None = None) -> AbstractContextManager[None]:
+    """Name match, seat and version in every event that this task, or one that it starts, logs inside the block."""
+    known = {"match": match, "seat": seat, "version": version}
+    return structlog.contextvars.bound_contextvars(
+        **{name: value for name, value in known.items() if value is not None}
+    )
+
+
+def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Mask what a log may not tell; the last processor before the renderer. The result shares nothing with `event`."""
+    return {str(name): MASK if _is_secret(str(name)) else _plain(value) for name, value in event.items()}
+
+
+def _is_secret(name: str) -> bool:
+    name = name.lower().replace("-", "_")
+    words = name.split("_")
+    return name in _SECRET_NAMES or not _SECRET_WORDS.isdisjoint([*words, *(word.removesuffix("s") for word in words)])
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case Enum():
+            return value.name
+        case str():
+            return _SECRET_TEXT.sub(MASK, value)
+        case BaseException():
+            return _SECRET_TEXT.sub(MASK, f"{type(value).__name__}: {value}")
+        case Path() | datetime():
+            return str(value)
+        case bytes() | bytearray() | memoryview():
+            return f"<{len(value)} bytes>"
+        case Mapping():
+            return {str(name): MASK if _is_secret(str(name)) else _plain(part) for name, part in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(part) for part in value]
+        case _:
+            return f"<{type(value).__name__}>"
