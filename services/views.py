@@ -5,7 +5,8 @@ entry; a seat's view differs from it in `seat`, `prompt`, `own`, `legal` and, if
 """
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import date, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import UNSET, Struct
@@ -16,8 +17,6 @@ from services import wire
 
 Signer = Callable[[bytes], bytes]
 """Signs the 32 bytes of a journal's last hash."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SeatInfo(Struct, frozen=True):
@@ -51,6 +50,7 @@ class ViewEncoder:
         self.match = match
         self._sign = sign
         created = match.created
+        self._table_subject = f"view.{match.id}.table"
         self._name = encode(match.game.name)
         self._arm = wire.arm(match.game.name).encode()
         self._head = b'{"match":%b,"seat":' % encode(match.id)
@@ -69,7 +69,7 @@ class ViewEncoder:
         """Return the subject and the view of every human seat whose tenure holds, ascending, and of spectators last."""
         public = self._now()
         views = [(subject, self._view(public, seat)) for seat, subject in self._holders]
-        views.append((f"view.{self.match.id}.table", self._view(public, None)))
+        views.append((self._table_subject, self._view(public, None)))
         return views
 
     def view_json(self, seat: int | None) -> bytes:
@@ -190,4 +190,13 @@ class ViewEncoder:
 
 def timestamp(at: int) -> str:
     """Return Unix milliseconds as RFC 3339 in UTC with three decimals: `2026-11-30T02:32:54.123Z`."""
-    return (_EPOCH + timedelta(milliseconds=at)).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    days, rest = divmod(at, 86_400_000)
+    seconds, thousandths = divmod(rest, 1000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{_date(days)}T{hour:02}:{minute:02}:{second:02}.{thousandths:03}Z"
+
+
+@lru_cache(maxsize=16)
+def _date(days: int) -> str:
+    return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
