@@ -129,7 +129,7 @@ class Vocabulary:
         names = self.names
         return _ENCODER.encode([{names[type(value)]: value} for value in values])
 
-    def decode(self, data: bytes) -> Any:  # noqa: ANN401 - one of the types given
+    def decode(self, data: bytes) -> Any:
         """Return the value in a one-key object.
 
         Raises MalformedMove for anything else: unknown name, two names, missing, surplus, mistyped or null field.
@@ -139,7 +139,7 @@ class Vocabulary:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise MalformedMove(f"the move has a wrong shape: {error}") from None
 
-    def convert(self, value: object) -> Any:  # noqa: ANN401 - one of the types given
+    def convert(self, value: object) -> Any:
         """As `decode`, from parsed JSON."""
         try:
             return self._only(msgspec.convert(value, self._object))

@@ -1,0 +1,445 @@
+"""Redis: every key, every command. Nothing else in the project talks to Redis.
+
+All keys of a partition share the hash tag `{p}`. A worker is the only writer of the journals of the partitions it owns;
+the owner's epoch, raised at every acquisition, fences off a worker that has lost its lease without noticing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple, Self, cast
+
+import redis.asyncio as aioredis
+from redis.exceptions import ResponseError
+
+from engine.journal import Line
+from services.commands import Envelope, pack, partition_of
+from services.settings import Durability, Settings
+
+GROUP = "engine"
+CONSUMER = "owner"
+"""One consumer a partition's group, whichever worker reads: a new owner finds what its predecessor left."""
+WORKERS = "croupier:workers"
+PARTITIONS = "croupier:partitions"
+MIN_REDIS = (7, 0)
+MIN_VALKEY = (8, 0)
+_FUNCTIONS = files("services").joinpath("croupier.lua").read_text()
+_READ_MARGIN_S = 5.0
+
+
+class StoreError(RuntimeError):
+    """The server cannot be used; says which setting or which server is wrong and what to do."""
+
+
+def moves_key(partition: int) -> str:
+    """The intake stream."""
+    return f"croupier:{{{partition}}}:moves"
+
+
+def journal_key(match: str) -> str:
+    """The journal of a match."""
+    return f"croupier:{{{partition_of(match)}}}:journal:{match}"
+
+
+def seed_key(match: str) -> str:
+    """The server seed of a running match."""
+    return f"croupier:{{{partition_of(match)}}}:seed:{match}"
+
+
+def due_key(partition: int) -> str:
+    """Decisions and limits by the time at which they are due."""
+    return f"croupier:{{{partition}}}:due"
+
+
+def open_key(partition: int) -> str:
+    """The lobby index: a summary a match."""
+    return f"croupier:{{{partition}}}:open"
+
+
+def owner_key(partition: int) -> str:
+    """Who owns the partition: worker, epoch, until. Never expires, or epochs would restart."""
+    return f"croupier:{{{partition}}}:owner"
+
+
+class Lease(NamedTuple):
+    """A partition owned since the acquisition with this epoch."""
+
+    partition: int
+    epoch: int
+
+
+class Delivery(NamedTuple):
+    """A command as read from the intake; `at` is the milliseconds of its id."""
+
+    partition: int
+    id: str
+    at: int
+    data: bytes
+
+
+class Commit(NamedTuple):
+    """The entries of one match that are written together, or not at all.
+
+    `expected` and `head` are length and last hash of the journal they continue. `lobby`: None keeps the index as it is.
+    """
+
+    lease: Lease
+    match: str
+    expected: int
+    head: bytes
+    lines: Sequence[Line]
+    seed: bytes | None
+    lobby: bytes | Literal["remove"] | None
+    ended: bool
+    due: Mapping[str, int]
+
+
+CommitResult = Literal["OK", "CONFLICT", "FENCED"]
+
+
+class Recorded(NamedTuple):
+    """What Redis holds of a match: its lines in order, and its seed while it runs."""
+
+    lines: list[bytes]
+    seed: bytes | None
+
+
+class Store:
+    """A connection pool and the operations on it. Every method raises redis' errors when Redis is away."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Prepare; nothing is connected before `open`."""
+        self._settings = settings
+        self._redis = self._client(socket_timeout=10.0)
+        self._reader = self._client(socket_timeout=settings.block_ms / 1000 + _READ_MARGIN_S)
+        self.durability: Durability = settings.durability
+
+    def _client(self, socket_timeout: float) -> aioredis.Redis:
+        return aioredis.Redis.from_url(
+            self._settings.redis_url,
+            protocol=2,
+            socket_timeout=socket_timeout,
+            socket_connect_timeout=5.0,
+            health_check_interval=15,
+        )
+
+    async def open(self) -> Self:
+        """Check the server and bring the functions and the number of partitions there. Raises StoreError."""
+        await self._check_server()
+        await self.load_functions()
+        await self._check_partitions()
+        return self
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._redis.aclose()
+        await self._reader.aclose()
+
+    async def _check_server(self) -> None:
+        info = await self._redis.info("server")
+        memory = await self._redis.info("memory")
+        policy = str(memory.get("maxmemory_policy", "noeviction"))
+        if policy != "noeviction":
+            raise StoreError(f"Redis may evict keys (maxmemory-policy {policy}); set it to noeviction")
+        name, floor = ("redis", MIN_REDIS)
+        version = str(info["redis_version"])
+        if "valkey_version" in info:
+            name, floor, version = "valkey", MIN_VALKEY, str(info["valkey_version"])
+        if tuple(map(int, version.split(".")[:2])) < floor:
+            raise StoreError(f"{name} {version} is too old; {'.'.join(map(str, floor))} or newer is needed")
+
+    async def load_functions(self) -> None:
+        """Load the function library if the server has not just this one."""
+        await self._redis.function_load(_FUNCTIONS, replace=True)
+
+    async def _check_partitions(self) -> None:
+        mine = self._settings.partitions
+        known = int(await self._redis.get(PARTITIONS) or 0)
+        if known > mine:
+            raise StoreError(
+                f"CROUPIER_PARTITIONS: is {mine}, but this Redis holds matches of {known}; allowed: {known} or more"
+            )
+        if known < mine:
+            await self._redis.set(PARTITIONS, mine)
+
+    async def _call(self, function: str, keys: Sequence[str], *args: object) -> Any:
+        try:
+            return await self._redis.fcall(function, len(keys), *keys, *args)
+        except ResponseError as error:
+            if "Function not found" not in str(error):
+                raise
+            await self.load_functions()
+            return await self._redis.fcall(function, len(keys), *keys, *args)
+
+    # --- time and leases -----------------------------------------------------------------------------------------
+
+    async def time(self) -> int:
+        """Return the server's time in Unix milliseconds."""
+        seconds, micros = await self._redis.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
+    async def heartbeat(self, worker: str) -> list[str]:
+        """Say that this worker lives for one lease more; return all live workers, ascending."""
+        live = await self._call("croupier_heartbeat", [WORKERS], worker, self._settings.lease_ms)
+        return [name.decode() for name in live]
+
+    async def retire(self, worker: str) -> None:
+        """Take a worker off the list of live ones."""
+        await self._redis.zrem(WORKERS, worker)
+
+    async def acquire(self, worker: str, partitions: Sequence[int]) -> list[Lease]:
+        """Try to own partitions; return the ones got, each with a raised epoch and an intake group that exists."""
+        if not partitions:
+            return []
+        calls = self._redis.pipeline(transaction=False)
+        for partition in partitions:
+            calls.fcall("croupier_acquire", 1, owner_key(partition), worker, self._settings.lease_ms)
+        epochs = await calls.execute()
+        leases = [Lease(partition, int(epoch)) for partition, epoch in zip(partitions, epochs, strict=True) if epoch]
+        groups = self._redis.pipeline(transaction=False)
+        for lease in leases:
+            groups.xgroup_create(moves_key(lease.partition), GROUP, id="0", mkstream=True)
+        for outcome in await groups.execute(raise_on_error=False):
+            if isinstance(outcome, Exception) and "BUSYGROUP" not in str(outcome):
+                raise outcome
+        return leases
+
+    async def renew(self, worker: str, leases: Sequence[Lease]) -> list[Lease]:
+        """Renew leases; return the ones that are lost."""
+        if not leases:
+            return []
+        calls = self._redis.pipeline(transaction=False)
+        for lease in leases:
+            calls.fcall(
+                "croupier_renew", 1, owner_key(lease.partition), worker, lease.epoch, self._settings.lease_ms
+            )  # fmt: skip
+        return [lease for lease, held in zip(leases, await calls.execute(), strict=True) if not held]
+
+    async def release(self, worker: str, leases: Sequence[Lease]) -> None:
+        """Give leases back; ones that are lost already stay as they are."""
+        if not leases:
+            return
+        calls = self._redis.pipeline(transaction=False)
+        for lease in leases:
+            calls.fcall("croupier_release", 1, owner_key(lease.partition), worker, lease.epoch)
+        await calls.execute()
+
+    async def owns(self, worker: str, lease: Lease) -> bool:
+        """Whether the lease is still this worker's."""
+        held = await self._redis.hmget(owner_key(lease.partition), ["worker", "epoch"])
+        return held == [worker.encode(), str(lease.epoch).encode()]
+
+    async def holds(self, worker: str, lease: Lease, match: str, length: int) -> bool | None:
+        """Whether a match's journal has just this length; None if the lease is no longer this worker's."""
+        calls = self._redis.pipeline(transaction=False)
+        calls.hmget(owner_key(lease.partition), ["worker", "epoch"])
+        calls.xlen(journal_key(match))
+        held, actual = await calls.execute()
+        if held != [worker.encode(), str(lease.epoch).encode()]:
+            return None
+        return bool(actual == length)
+
+    # --- intake --------------------------------------------------------------------------------------------------
+
+    async def append(self, envelopes: Sequence[tuple[int, Envelope]]) -> dict[int, int]:
+        """Append commands to the intake, in order; return the length of each partition's intake after it."""
+        calls = self._redis.pipeline(transaction=False)
+        for partition, envelope in envelopes:
+            calls.execute_command("XADD", moves_key(partition), "*", "c", pack(envelope))
+        touched = sorted({partition for partition, _ in envelopes})
+        for partition in touched:
+            calls.xlen(moves_key(partition))
+        lengths = (await calls.execute())[len(envelopes) :]
+        return dict(zip(touched, lengths, strict=True))
+
+    async def read(self, partitions: Sequence[int], block_ms: int) -> list[Delivery]:
+        """Read new commands of several partitions, at most `batch` each; wait up to `block_ms` (0: not at all)."""
+        if not partitions:
+            return []
+        return await self._read(self._reader, dict.fromkeys(partitions, ">"), block_ms)
+
+    async def read_pending(self, partitions: Sequence[int]) -> list[Delivery]:
+        """Read all that was delivered but not acknowledged, whoever read it: the consumer belongs to the partition."""
+        found: list[Delivery] = []
+        after = dict.fromkeys(partitions, "0")
+        while after:
+            batch = await self._read(self._redis, after, 0)
+            found += batch
+            last = {delivery.partition: delivery.id for delivery in batch}
+            after = {partition: last[partition] for partition in after if partition in last}
+        return found
+
+    async def _read(self, client: aioredis.Redis, after: Mapping[int, str], block_ms: int) -> list[Delivery]:
+        block = ("BLOCK", block_ms) if block_ms else ()
+        streams = [moves_key(partition) for partition in after]
+        answer = await client.execute_command(
+            "XREADGROUP", "GROUP", GROUP, CONSUMER, "COUNT", self._settings.batch, *block,
+            "STREAMS", *streams, *after.values(),
+        )  # fmt: skip
+        return [delivery for stream, entries in answer or () for delivery in _deliveries(stream, entries)]
+
+    async def unacknowledged(self, partitions: Sequence[int]) -> dict[int, int]:
+        """Return for each partition how many commands were delivered and not acknowledged."""
+        calls = self._redis.pipeline(transaction=False)
+        for partition in partitions:
+            calls.xpending(moves_key(partition), GROUP)
+        return {
+            partition: int(summary["pending"])
+            for partition, summary in zip(partitions, await calls.execute(), strict=True)
+        }
+
+    async def acknowledge(self, deliveries: Iterable[Delivery], settled: Mapping[int, Sequence[str]] = {}) -> None:
+        """Acknowledge commands, and remove members of `due` (by partition) whose entries are published."""
+        by_partition: dict[int, list[str]] = {}
+        for delivery in deliveries:
+            by_partition.setdefault(delivery.partition, []).append(delivery.id)
+        calls = self._redis.pipeline(transaction=False)
+        for partition, ids in by_partition.items():
+            calls.xack(moves_key(partition), GROUP, *ids)
+        for partition, members in settled.items():
+            if members:
+                calls.zrem(due_key(partition), *members)
+        if len(calls):
+            await calls.execute()
+
+    async def trim(self, partitions: Sequence[int]) -> dict[int, int]:
+        """Drop acknowledged commands from the intakes; return what is left in each: what waits or is being decided."""
+        looks = self._redis.pipeline(transaction=False)
+        for partition in partitions:
+            looks.xpending(moves_key(partition), GROUP)
+            looks.xinfo_groups(moves_key(partition))
+        answers = await looks.execute()
+        trims = self._redis.pipeline(transaction=False)
+        for partition, pending, groups in zip(partitions, answers[::2], answers[1::2], strict=True):
+            low = pending["min"] or _after(groups[0]["last-delivered-id"])
+            trims.xtrim(moves_key(partition), minid=low, approximate=False)
+            trims.xlen(moves_key(partition))
+        return dict(zip(partitions, (await trims.execute())[1::2], strict=True))
+
+    # --- journals ------------------------------------------------------------------------------------------------
+
+    async def commit(self, worker: str, commits: Sequence[Commit]) -> list[CommitResult]:
+        """Write the entries of several matches, each match all or nothing; return what became of each.
+
+        On return everything that was committed is as durable as the setting asks. Raises StoreError if it cannot be.
+        """
+        calls = self._redis.pipeline(transaction=False)
+        for commit in commits:
+            _add_commit(calls, worker, commit, self._settings.retention_s)
+        if self.durability.mode == "fsync":
+            calls.execute_command("WAITAOF", 1, 0, 10_000)
+        elif self.durability.mode == "replicas":
+            calls.execute_command("WAIT", self.durability.replicas, 10_000)
+        answers = await calls.execute(raise_on_error=False)
+        results = answers[: len(commits)]
+        for answer in results:
+            if isinstance(answer, Exception):
+                if "Function not found" in str(answer):
+                    await self.load_functions()
+                raise answer
+        self._confirm(answers[len(commits) :])
+        return [cast("CommitResult", answer.decode()) for answer in results]
+
+    def _confirm(self, answers: Sequence[Any]) -> None:
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+            reached = answer[0] if self.durability.mode == "fsync" else answer
+            if reached < (self.durability.replicas or 1):
+                raise StoreError(f"the commit is not as durable as {self.durability} asks")
+
+    async def load(self, matches: Sequence[str]) -> list[Recorded]:
+        """Return what is recorded of matches; no lines for one that does not exist (any more)."""
+        calls = self._redis.pipeline(transaction=False)
+        for match in matches:
+            calls.execute_command("XRANGE", journal_key(match), "-", "+")
+            calls.get(seed_key(match))
+        answers = await calls.execute()
+        return [Recorded(_lines(entries), seed) for entries, seed in zip(answers[::2], answers[1::2], strict=True)]
+
+    async def lines(self, match: str, start: int = 0, count: int = 1000) -> list[bytes]:
+        """Return up to `count` lines of a journal from version `start`."""
+        entries = await self._redis.execute_command("XRANGE", journal_key(match), f"{start + 1}-0", "+", "COUNT", count)
+        return _lines(entries)
+
+    async def last_line(self, match: str) -> bytes | None:
+        """Return the last line of a journal, None if there is no journal."""
+        entries = await self._redis.execute_command("XREVRANGE", journal_key(match), "+", "-", "COUNT", 1)
+        return next(iter(_lines(entries)), None)
+
+    async def matches(self, partition: int) -> list[str]:
+        """Return the ids of all matches of a partition that Redis holds, ascending."""
+        prefix = f"croupier:{{{partition}}}:journal:"
+        return sorted(
+            [key.decode().removeprefix(prefix) async for key in self._redis.scan_iter(match=prefix + "*", count=1000)]
+        )
+
+    # --- lobby index and due decisions ---------------------------------------------------------------------------
+
+    async def lobby(self, partition: int) -> dict[str, bytes]:
+        """Return the summaries of the partition's open matches by match id."""
+        found = await self._redis.hgetall(open_key(partition))
+        return {cast("bytes", match).decode(): cast("bytes", summary) for match, summary in found.items()}
+
+    async def lobby_entry(self, match: str) -> bytes | None:
+        """Return the summary of an open match."""
+        found = await self._redis.hget(open_key(partition_of(match)), match)
+        return cast("bytes | None", found)
+
+    async def next_due(self, partitions: Sequence[int]) -> dict[int, int]:
+        """Return for each partition the time (ms) of its earliest due decision, for those that have any."""
+        calls = self._redis.pipeline(transaction=False)
+        for partition in partitions:
+            calls.zrange(due_key(partition), 0, 0, withscores=True)
+        answers = await calls.execute()
+        return {partition: int(found[0][1]) for partition, found in zip(partitions, answers, strict=True) if found}
+
+    async def due(self, partitions: Sequence[int], now: int, count: int) -> dict[int, list[str]]:
+        """Return the members that are due by `now` (ms), earliest first, at most `count` a partition."""
+        calls = self._redis.pipeline(transaction=False)
+        for partition in partitions:
+            calls.zrangebyscore(due_key(partition), "-inf", now, start=0, num=count)
+        answers = await calls.execute()
+        return {
+            partition: [member.decode() for member in found]
+            for partition, found in zip(partitions, answers, strict=True)
+            if found
+        }
+
+    async def postpone(self, partition: int, due: Mapping[str, int]) -> None:
+        """Set the time of due members."""
+        if due:
+            await self._redis.zadd(due_key(partition), dict(due))
+
+
+def _add_commit(calls: Any, worker: str, commit: Commit, retention_s: int) -> None:
+    partition = commit.lease.partition
+    lobby: bytes | str = b"" if commit.lobby is None else "x" if commit.lobby == "remove" else commit.lobby
+    args: list[Any] = [
+        worker, commit.lease.epoch, commit.expected, commit.head if commit.expected else b"", commit.match,
+        commit.seed or b"", lobby, retention_s if commit.ended else 0, len(commit.lines),
+    ]  # fmt: skip
+    for line in commit.lines:
+        args += (line.data, line.hash)
+    for member, score in commit.due.items():
+        args += (score, member)
+    keys = (
+        journal_key(commit.match), owner_key(partition), seed_key(commit.match), open_key(partition), due_key(partition)
+    )  # fmt: skip
+    calls.execute_command("FCALL", "croupier_commit", len(keys), *keys, *args)
+
+
+def _lines(entries: Any) -> list[bytes]:
+    return [fields[b"line"] for _, fields in entries or ()]
+
+
+def _deliveries(stream: bytes, entries: Any) -> Iterable[Delivery]:
+    partition = int(stream[stream.index(b"{") + 1 : stream.index(b"}")])
+    for entry_id, fields in entries:
+        text = entry_id.decode()
+        yield Delivery(partition, text, int(text.split("-")[0]), (fields or {}).get(b"c", b""))
+
+
+def _after(entry_id: bytes | str) -> str:
+    text = entry_id.decode() if isinstance(entry_id, bytes) else entry_id
+    millis, sequence = text.split("-")
+    return f"{millis}-{int(sequence) + 1}"
