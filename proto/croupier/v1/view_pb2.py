@@ -22,6 +22,8 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from croupier.v1 import bluffing_billionaires_pb2 as croupier_dot_v1_dot_bluffing__billionaires__pb2
+from croupier.v1 import bombenziehen_pb2 as croupier_dot_v1_dot_bombenziehen__pb2
 from croupier.v1 import clever_gedreht_pb2 as croupier_dot_v1_dot_clever__gedreht__pb2
 from croupier.v1 import timos_twist_pb2 as croupier_dot_v1_dot_timos__twist__pb2
 from croupier.v1 import toms_time_bluff_pb2 as croupier_dot_v1_dot_toms__time__bluff__pb2
@@ -29,29 +31,29 @@ from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x63roupier/v1/view.proto\x12\x0b\x63roupier.v1\x1a croupier/v1/clever_gedreht.proto\x1a\x1d\x63roupier/v1/timos_twist.proto\x1a!croupier/v1/toms_time_bluff.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf7\x01\n\x0bGameOptions\x12\x35\n\x0btimos_twist\x18\x01 \x01(\x0b\x32\x1e.croupier.v1.TimosTwistOptionsH\x00\x12<\n\x0ftoms_time_bluff\x18\x02 \x01(\x0b\x32!.croupier.v1.TomsTimeBluffOptionsH\x00\x12;\n\x0e\x63lever_gedreht\x18\x05 \x01(\x0b\x32!.croupier.v1.CleverGedrehtOptionsH\x00\x12+\n\x07generic\x18\x0f \x01(\x0b\x32\x18.croupier.v1.GenericGameH\x00\x42\t\n\x07options\"\xe8\x01\n\x08GameMove\x12\x32\n\x0btimos_twist\x18\x01 \x01(\x0b\x32\x1b.croupier.v1.TimosTwistMoveH\x00\x12\x39\n\x0ftoms_time_bluff\x18\x02 \x01(\x0b\x32\x1e.croupier.v1.TomsTimeBluffMoveH\x00\x12\x38\n\x0e\x63lever_gedreht\x18\x05 \x01(\x0b\x32\x1e.croupier.v1.CleverGedrehtMoveH\x00\x12+\n\x07generic\x18\x0f \x01(\x0b\x32\x18.croupier.v1.GenericGameH\x00\x42\x06\n\x04move\"B\n\x0bGenericGame\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x04\x64\x61ta\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Struct\"\xba\x01\n\x0bGenericView\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x05table\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Struct\x12$\n\x03own\x18\x03 \x01(\x0b\x32\x17.google.protobuf.Struct\x12&\n\x05legal\x18\x04 \x03(\x0b\x32\x17.google.protobuf.Struct\x12\'\n\x06\x65vents\x18\x05 \x03(\x0b\x32\x17.google.protobuf.Struct\"F\n\rGenericEvents\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x17.google.protobuf.Struct\"\x88\x01\n\x08SeatInfo\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0e\n\x06\x61\x62sent\x18\x04 \x01(\x08\x12\x13\n\x06tenure\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x15\n\x08plays_as\x18\x06 \x01(\x05H\x01\x88\x01\x01\x42\t\n\x07_tenureB\x0b\n\t_plays_as\".\n\x0bMatchResult\x12\x0e\n\x06scores\x18\x01 \x03(\x05\x12\x0f\n\x07winners\x18\x02 \x03(\x05\"\xc8\x05\n\x04View\x12\r\n\x05match\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x0f\n\x07version\x18\x03 \x01(\x05\x12\x13\n\x06prompt\x18\x04 \x01(\x05H\x02\x88\x01\x01\x12\x0e\n\x06status\x18\x05 \x01(\t\x12\x13\n\x06reason\x18\x06 \x01(\tH\x03\x88\x01\x01\x12\x0e\n\x06to_act\x18\x07 \x03(\x05\x12,\n\x08\x64\x65\x61\x64line\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12$\n\x05seats\x18\t \x03(\x0b\x32\x15.croupier.v1.SeatInfo\x12\r\n\x05rules\x18\n \x01(\t\x12)\n\x07options\x18\x0b \x01(\x0b\x32\x18.croupier.v1.GameOptions\x12\x12\n\x05\x63lock\x18\x0c \x01(\x05H\x04\x88\x01\x01\x12\x12\n\ncommitment\x18\r \x01(\t\x12(\n\x06result\x18\x0e \x01(\x0b\x32\x18.croupier.v1.MatchResult\x12\x11\n\x04seed\x18\x0f \x01(\tH\x05\x88\x01\x01\x12\x11\n\x04hash\x18\x10 \x01(\tH\x06\x88\x01\x01\x12\x16\n\tsignature\x18\x11 \x01(\tH\x07\x88\x01\x01\x12\x32\n\x0btimos_twist\x18\x65 \x01(\x0b\x32\x1b.croupier.v1.TimosTwistViewH\x00\x12\x39\n\x0ftoms_time_bluff\x18\x66 \x01(\x0b\x32\x1e.croupier.v1.TomsTimeBluffViewH\x00\x12\x38\n\x0e\x63lever_gedreht\x18i \x01(\x0b\x32\x1e.croupier.v1.CleverGedrehtViewH\x00\x12+\n\x07generic\x18s \x01(\x0b\x32\x18.croupier.v1.GenericViewH\x00\x42\x06\n\x04gameB\x07\n\x05_seatB\t\n\x07_promptB\t\n\x07_reasonB\x08\n\x06_clockB\x07\n\x05_seedB\x07\n\x05_hashB\x0c\n\n_signature\"\x83\x02\n\nPastEvents\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x34\n\x0btimos_twist\x18\x65 \x01(\x0b\x32\x1d.croupier.v1.TimosTwistEventsH\x00\x12;\n\x0ftoms_time_bluff\x18\x66 \x01(\x0b\x32 .croupier.v1.TomsTimeBluffEventsH\x00\x12:\n\x0e\x63lever_gedreht\x18i \x01(\x0b\x32 .croupier.v1.CleverGedrehtEventsH\x00\x12-\n\x07generic\x18s \x01(\x0b\x32\x1a.croupier.v1.GenericEventsH\x00\x42\x06\n\x04gameb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x16\x63roupier/v1/view.proto\x12\x0b\x63roupier.v1\x1a\'croupier/v1/bluffing_billionaires.proto\x1a\x1e\x63roupier/v1/bombenziehen.proto\x1a croupier/v1/clever_gedreht.proto\x1a\x1d\x63roupier/v1/timos_twist.proto\x1a!croupier/v1/toms_time_bluff.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfc\x02\n\x0bGameOptions\x12\x35\n\x0btimos_twist\x18\x01 \x01(\x0b\x32\x1e.croupier.v1.TimosTwistOptionsH\x00\x12<\n\x0ftoms_time_bluff\x18\x02 \x01(\x0b\x32!.croupier.v1.TomsTimeBluffOptionsH\x00\x12\x38\n\x0c\x62ombenziehen\x18\x03 \x01(\x0b\x32 .croupier.v1.BombenziehenOptionsH\x00\x12I\n\x15\x62luffing_billionaires\x18\x04 \x01(\x0b\x32(.croupier.v1.BluffingBillionairesOptionsH\x00\x12;\n\x0e\x63lever_gedreht\x18\x05 \x01(\x0b\x32!.croupier.v1.CleverGedrehtOptionsH\x00\x12+\n\x07generic\x18\x0f \x01(\x0b\x32\x18.croupier.v1.GenericGameH\x00\x42\t\n\x07options\"\xe7\x02\n\x08GameMove\x12\x32\n\x0btimos_twist\x18\x01 \x01(\x0b\x32\x1b.croupier.v1.TimosTwistMoveH\x00\x12\x39\n\x0ftoms_time_bluff\x18\x02 \x01(\x0b\x32\x1e.croupier.v1.TomsTimeBluffMoveH\x00\x12\x35\n\x0c\x62ombenziehen\x18\x03 \x01(\x0b\x32\x1d.croupier.v1.BombenziehenMoveH\x00\x12\x46\n\x15\x62luffing_billionaires\x18\x04 \x01(\x0b\x32%.croupier.v1.BluffingBillionairesMoveH\x00\x12\x38\n\x0e\x63lever_gedreht\x18\x05 \x01(\x0b\x32\x1e.croupier.v1.CleverGedrehtMoveH\x00\x12+\n\x07generic\x18\x0f \x01(\x0b\x32\x18.croupier.v1.GenericGameH\x00\x42\x06\n\x04move\"B\n\x0bGenericGame\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x04\x64\x61ta\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Struct\"\xba\x01\n\x0bGenericView\x12\x0c\n\x04name\x18\x01 \x01(\t\x12&\n\x05table\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Struct\x12$\n\x03own\x18\x03 \x01(\x0b\x32\x17.google.protobuf.Struct\x12&\n\x05legal\x18\x04 \x03(\x0b\x32\x17.google.protobuf.Struct\x12\'\n\x06\x65vents\x18\x05 \x03(\x0b\x32\x17.google.protobuf.Struct\"F\n\rGenericEvents\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\'\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x17.google.protobuf.Struct\"\x88\x01\n\x08SeatInfo\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12\x0e\n\x06\x61\x62sent\x18\x04 \x01(\x08\x12\x13\n\x06tenure\x18\x05 \x01(\x05H\x00\x88\x01\x01\x12\x15\n\x08plays_as\x18\x06 \x01(\x05H\x01\x88\x01\x01\x42\t\n\x07_tenureB\x0b\n\t_plays_as\".\n\x0bMatchResult\x12\x0e\n\x06scores\x18\x01 \x03(\x05\x12\x0f\n\x07winners\x18\x02 \x03(\x05\"\xc7\x06\n\x04View\x12\r\n\x05match\x18\x01 \x01(\t\x12\x11\n\x04seat\x18\x02 \x01(\x05H\x01\x88\x01\x01\x12\x0f\n\x07version\x18\x03 \x01(\x05\x12\x13\n\x06prompt\x18\x04 \x01(\x05H\x02\x88\x01\x01\x12\x0e\n\x06status\x18\x05 \x01(\t\x12\x13\n\x06reason\x18\x06 \x01(\tH\x03\x88\x01\x01\x12\x0e\n\x06to_act\x18\x07 \x03(\x05\x12,\n\x08\x64\x65\x61\x64line\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12$\n\x05seats\x18\t \x03(\x0b\x32\x15.croupier.v1.SeatInfo\x12\r\n\x05rules\x18\n \x01(\t\x12)\n\x07options\x18\x0b \x01(\x0b\x32\x18.croupier.v1.GameOptions\x12\x12\n\x05\x63lock\x18\x0c \x01(\x05H\x04\x88\x01\x01\x12\x12\n\ncommitment\x18\r \x01(\t\x12(\n\x06result\x18\x0e \x01(\x0b\x32\x18.croupier.v1.MatchResult\x12\x11\n\x04seed\x18\x0f \x01(\tH\x05\x88\x01\x01\x12\x11\n\x04hash\x18\x10 \x01(\tH\x06\x88\x01\x01\x12\x16\n\tsignature\x18\x11 \x01(\tH\x07\x88\x01\x01\x12\x32\n\x0btimos_twist\x18\x65 \x01(\x0b\x32\x1b.croupier.v1.TimosTwistViewH\x00\x12\x39\n\x0ftoms_time_bluff\x18\x66 \x01(\x0b\x32\x1e.croupier.v1.TomsTimeBluffViewH\x00\x12\x35\n\x0c\x62ombenziehen\x18g \x01(\x0b\x32\x1d.croupier.v1.BombenziehenViewH\x00\x12\x46\n\x15\x62luffing_billionaires\x18h \x01(\x0b\x32%.croupier.v1.BluffingBillionairesViewH\x00\x12\x38\n\x0e\x63lever_gedreht\x18i \x01(\x0b\x32\x1e.croupier.v1.CleverGedrehtViewH\x00\x12+\n\x07generic\x18s \x01(\x0b\x32\x18.croupier.v1.GenericViewH\x00\x42\x06\n\x04gameB\x07\n\x05_seatB\t\n\x07_promptB\t\n\x07_reasonB\x08\n\x06_clockB\x07\n\x05_seedB\x07\n\x05_hashB\x0c\n\n_signature\"\x86\x03\n\nPastEvents\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x34\n\x0btimos_twist\x18\x65 \x01(\x0b\x32\x1d.croupier.v1.TimosTwistEventsH\x00\x12;\n\x0ftoms_time_bluff\x18\x66 \x01(\x0b\x32 .croupier.v1.TomsTimeBluffEventsH\x00\x12\x37\n\x0c\x62ombenziehen\x18g \x01(\x0b\x32\x1f.croupier.v1.BombenziehenEventsH\x00\x12H\n\x15\x62luffing_billionaires\x18h \x01(\x0b\x32\'.croupier.v1.BluffingBillionairesEventsH\x00\x12:\n\x0e\x63lever_gedreht\x18i \x01(\x0b\x32 .croupier.v1.CleverGedrehtEventsH\x00\x12-\n\x07generic\x18s \x01(\x0b\x32\x1a.croupier.v1.GenericEventsH\x00\x42\x06\n\x04gameb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'croupier.v1.view_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_GAMEOPTIONS']._serialized_start=203
-  _globals['_GAMEOPTIONS']._serialized_end=450
-  _globals['_GAMEMOVE']._serialized_start=453
-  _globals['_GAMEMOVE']._serialized_end=685
-  _globals['_GENERICGAME']._serialized_start=687
-  _globals['_GENERICGAME']._serialized_end=753
-  _globals['_GENERICVIEW']._serialized_start=756
-  _globals['_GENERICVIEW']._serialized_end=942
-  _globals['_GENERICEVENTS']._serialized_start=944
-  _globals['_GENERICEVENTS']._serialized_end=1014
-  _globals['_SEATINFO']._serialized_start=1017
-  _globals['_SEATINFO']._serialized_end=1153
-  _globals['_MATCHRESULT']._serialized_start=1155
-  _globals['_MATCHRESULT']._serialized_end=1201
-  _globals['_VIEW']._serialized_start=1204
-  _globals['_VIEW']._serialized_end=1916
-  _globals['_PASTEVENTS']._serialized_start=1919
-  _globals['_PASTEVENTS']._serialized_end=2178
+  _globals['_GAMEOPTIONS']._serialized_start=276
+  _globals['_GAMEOPTIONS']._serialized_end=656
+  _globals['_GAMEMOVE']._serialized_start=659
+  _globals['_GAMEMOVE']._serialized_end=1018
+  _globals['_GENERICGAME']._serialized_start=1020
+  _globals['_GENERICGAME']._serialized_end=1086
+  _globals['_GENERICVIEW']._serialized_start=1089
+  _globals['_GENERICVIEW']._serialized_end=1275
+  _globals['_GENERICEVENTS']._serialized_start=1277
+  _globals['_GENERICEVENTS']._serialized_end=1347
+  _globals['_SEATINFO']._serialized_start=1350
+  _globals['_SEATINFO']._serialized_end=1486
+  _globals['_MATCHRESULT']._serialized_start=1488
+  _globals['_MATCHRESULT']._serialized_end=1534
+  _globals['_VIEW']._serialized_start=1537
+  _globals['_VIEW']._serialized_end=2376
+  _globals['_PASTEVENTS']._serialized_start=2379
+  _globals['_PASTEVENTS']._serialized_end=2769
 # @@protoc_insertion_point(module_scope)
