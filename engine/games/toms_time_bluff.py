@@ -427,7 +427,7 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
 
     def legal(self, state: State, seat: int) -> list[Move]:
         """3.4 to 3.7 for the seats in `to_act`."""
-        if seat not in self.to_act(state):
+        if state.result is not None or not _owes(state, seat):
             return []
         hand = tuple(dict.fromkeys(state.hands[seat]))
         match state.phase:
@@ -459,7 +459,7 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
         if state.result is not None:
             return ()
         if state.phase == "challenge":
-            return tuple(seat for seat, answer in enumerate(state.answers) if answer is None and seat != state.turn)
+            return tuple([seat for seat in range(len(state.hands)) if _owes(state, seat)])
         return (_actor(state),)
 
     def asked(self, state: State, seat: int) -> Hashable | None:
@@ -539,6 +539,13 @@ def _actor(state: State) -> int:
     if play is None or play.challenger is None or (play.right and state.phase == "place"):
         return state.turn
     return play.challenger
+
+
+def _owes(state: State, seat: int) -> bool:
+    """Whether the seat's move is awaited; everybody else's answer while a window is open."""
+    if state.phase == "challenge":
+        return seat != state.turn and state.answers[seat] is None
+    return seat == _actor(state)
 
 
 def _hideable(state: State, seat: int) -> tuple[str, ...]:
