@@ -13,7 +13,7 @@ answers, which makes double submission harmless: see `move`.
 
 import hashlib
 import unicodedata
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from msgspec import UNSET, Raw, Struct
@@ -126,6 +126,10 @@ class Match:
         self.prompt_at: dict[int, int] = {}
         self.events: tuple[Told, ...] = ()
         """What the last entry did."""
+        self.appended: Callable[[Line], None] = lambda _line: None
+        """Called after every entry that a command appends, while the match is at that entry's version."""
+        self._started: int | None = None
+        self._left: dict[tuple[int, int], int] = {}
         self._asked: dict[int, Hashable | None] = {}
         self._answers: dict[int, dict[int, Answer]] = {}
         self._joins: dict[str, tuple[Tenure, Joined]] = {}
@@ -225,11 +229,14 @@ class Match:
         self._fold(body, max(at, self.at), verify=False)
         line = journal.write(self.version, self.at, body, self.digest, self.head)
         self.head = line.hash
+        self.appended(line)
         return line
 
     def _fold(self, body: Body, at: int, *, verify: bool) -> None:
         """Apply one entry. Raises Drift, and changes nothing, if it cannot follow."""
         version = self.version + 1
+        if self.over:
+            raise Drift("kind", "the match is over, and nothing comes after its end")
         if self._due is not None and not isinstance(body, self._due):
             raise Drift("kind", f"entry {self.version} has to be followed by `{self._due.__struct_config__.tag}`")
         match body:
@@ -240,7 +247,7 @@ class Match:
             case Joined():
                 self._fold_joined(body, version)
             case Left():
-                self._fold_left(body)
+                self._fold_left(body, version)
             case Started():
                 self._fold_started(body, version, at)
             case Finished() | Aborted():
@@ -292,9 +299,9 @@ class Match:
         self._set_seat(body.seat, Seat(HUMAN, body.name, version, seed))
         self._joins[body.request] = (Tenure(body.seat, version), body)
 
-    def _fold_left(self, body: Left) -> None:
-        if body.seat not in range(len(self.seats)) or self.over:
-            raise Drift("seat", f"seat {body.seat} cannot be left")
+    def _fold_left(self, body: Left, version: int) -> None:
+        if body.seat not in range(len(self.seats)):
+            raise Drift("seat", f"there is no seat {body.seat}")
         seat = self.seats[body.seat]
         if seat.kind != HUMAN or seat.tenure != body.tenure or seat.left:
             raise Drift("tenure", f"seat {body.seat} is not held since {body.tenure}")
@@ -304,6 +311,7 @@ class Match:
             raise Drift("by", "the host ends tenures in the lobby only")
         else:
             self._set_seat(body.seat, replace(seat, left=True))
+        self._left[body.seat, body.tenure] = version
 
     def _fold_started(self, body: Started, version: int, at: int) -> None:
         self._lobby()
@@ -315,7 +323,7 @@ class Match:
         seeds = [self.seats[seat].client_seed for seat in players]
         key = match_key(self.seed, self.id, self.created.rules, seeds)
         step = self.game.setup(self.options, len(players), Stream(key, "game", version))
-        self._key, self.players, self.status = key, players, "running"
+        self._key, self.players, self.status, self._started = key, players, "running", version
         self.state, self.events = step
         self._projection = None
         self._legal = {}
@@ -349,9 +357,9 @@ class Match:
             raise Drift("by", f"no player holds seat {body.seat}")
         if body.by == "clock":
             if i not in self.game.to_act(self.state):
-                raise Drift("by", f"seat {body.seat} owes no move, so the clock makes none for it")
+                raise Drift("clock", f"seat {body.seat} owes no move")
             if move != (owed := self.game.default(self.state, i)):
-                raise Drift("move", f"the clock's move is {self.game.move_json.encode(owed).decode()}")
+                raise Drift("clock", f"the default move is {self.game.move_json.encode(owed).decode()}")
         if body.bot is not UNSET:
             if holder.kind == HUMAN and not holder.absent:
                 raise Drift("by", f"seat {body.seat} is held by a human who is present")
@@ -378,8 +386,8 @@ class Match:
         self._legal = {}
 
     def _fold_end(self, body: Finished | Aborted) -> None:
-        if self.version < 0 or self.over:
-            raise Drift("kind", "the match is over already")
+        if self.version < 0:
+            raise Drift("kind", "a match begins with `created`")
         if isinstance(body, Finished):
             result = self.game.result(self.state) if self.status == "running" else None
             if result is None or encode(result) != encode(body.result):
@@ -437,12 +445,16 @@ class Match:
             lines.append(self._append(Started(self._taken()), at))
         return tenure, lines
 
-    def leave(self, seat: int, tenure: int, at: int, by: Literal["player", "host"] = "player") -> list[Line]:
-        """End a tenure: in the lobby the seat opens again, in a running match it is absent for good.
+    def leave(
+        self, seat: int, tenure: int, at: int, by: Literal["player", "host"] = "player"
+    ) -> tuple[int, list[Line]]:
+        """End a tenure; return the version of that entry, also for a repeat, which appends nothing.
 
-        When every human has left, the match aborts in the same commit. Raises NotYourSeat, MatchOver; for the host
-        outside the lobby MatchStarted.
+        In the lobby the seat opens again, in a running match it is absent for good. When every human has left, the match
+        aborts in the same commit. Raises NotYourSeat, MatchOver; for the host outside the lobby MatchStarted.
         """
+        if (seat, tenure) in self._left:
+            return self._left[seat, tenure], []
         if by == "host":
             self._need_lobby()
         self._need_tenure(seat, tenure)
@@ -453,22 +465,27 @@ class Match:
             lines += self.abort("all_left", at)
         elif self.version >= self.max_entries - 1:
             lines += self.abort("too_many_entries", at)
-        return lines
+        return lines[0].version, lines
 
-    def kick(self, seat: int, at: int) -> list[Line]:
-        """End the tenure of whoever holds a seat of the lobby. Raises SeatTaken for a seat nobody holds."""
-        self._need_lobby()
-        if seat not in range(len(self.seats)) or self.seats[seat].kind != HUMAN:
-            raise SeatTaken(f"nobody holds seat {seat}", seat=seat)
-        return self.leave(seat, self.seats[seat].tenure or 0, at, "host")
+    def kick(self, seat: int, tenure: int | None, at: int) -> tuple[int, list[Line]]:
+        """End a tenure of the lobby, None for whoever holds the seat. Raises NotYourSeat if nobody does, MatchStarted."""
+        if tenure is None and seat in range(len(self.seats)):
+            tenure = self.seats[seat].tenure
+        return self.leave(seat, -1 if tenure is None else tenure, at, "host")
 
-    def start(self, at: int) -> list[Line]:
-        """Start with the seats that are taken. Raises MatchStarted, MatchOver, BadSeats for too few."""
+    def start(self, at: int) -> tuple[int, list[Line]]:
+        """Start with the seats that are taken; return the version of that entry, also if the match runs already.
+
+        Raises MatchOver, BadSeats for too few.
+        """
+        if self._started is not None:
+            return self._started, []
         self._need_lobby()
         taken = self._taken()
         if len(taken) not in self.game.seats:
             raise BadSeats(f"{self.game.name} needs at least {self.game.seats[0]} seats, {len(taken)} are taken")
-        return [self._append(Started(taken), at)]
+        lines = [self._append(Started(taken), at)]
+        return lines[0].version, lines
 
     def move(self, seat: int, tenure: int, prompt: int, move: bytes, at: int) -> tuple[int, list[Line]]:
         """Make a player's move; return the version of its entry.
