@@ -212,7 +212,7 @@ class Match:
         if entry.version != self.version + 1:
             raise Drift("v", f"expected {self.version + 1}, got {entry.version}")
         if entry.prev != self.head.hex():
-            raise Drift("prev", f"the chain is broken: expected {self.head.hex()}, got {entry.prev}")
+            raise Drift("prev", f"expected {self.head.hex()}, got {entry.prev}")
         if entry.at < self.at:
             raise Drift("at", f"goes back from {self.at} to {entry.at}")
         self._fold(entry.body, entry.at, verify=verify)
@@ -450,8 +450,8 @@ class Match:
     ) -> tuple[int, list[Line]]:
         """End a tenure; return the version of that entry, also for a repeat, which appends nothing.
 
-        In the lobby the seat opens again, in a running match it is absent for good. When every human has left, the match
-        aborts in the same commit. Raises NotYourSeat, MatchOver; for the host outside the lobby MatchStarted.
+        In the lobby the seat opens again, in a running match it is absent for good. When every human has left, the
+        match aborts in the same commit. Raises NotYourSeat, MatchOver; for the host outside the lobby MatchStarted.
         """
         if (seat, tenure) in self._left:
             return self._left[seat, tenure], []
@@ -468,7 +468,7 @@ class Match:
         return lines[0].version, lines
 
     def kick(self, seat: int, tenure: int | None, at: int) -> tuple[int, list[Line]]:
-        """End a tenure of the lobby, None for whoever holds the seat. Raises NotYourSeat if nobody does, MatchStarted."""
+        """End a tenure of the lobby; None stands for whoever holds the seat. Raises NotYourSeat, MatchStarted."""
         if tenure is None and seat in range(len(self.seats)):
             tenure = self.seats[seat].tenure
         return self.leave(seat, -1 if tenure is None else tenure, at, "host")
