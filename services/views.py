@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct
 from engine.game import Told, Whispered, encode
 from engine.match import HUMAN, Match
 from services import wire
+from services.commands import view_subject
 
 Signer = Callable[[bytes], bytes]
 """Signs the 32 bytes of a journal's last hash."""
@@ -50,9 +51,10 @@ class ViewEncoder:
         self.match = match
         self._sign = sign
         created = match.created
-        self._table_subject = f"view.{match.id}.table"
-        self._name = encode(match.game.name)
-        self._arm = wire.arm(match.game.name).encode()
+        arm = wire.arm(match.game.name)
+        self._arm = arm.encode()
+        self._name = b'"name":%b,' % encode(match.game.name) if arm == wire.GENERIC else b""
+        self._table_subject = view_subject(match.id, None, None)
         self._head = b'{"match":%b,"seat":' % encode(match.id)
         self._constant = b'"rules":%b,"options":%b,"clock":%b,"commitment":%b' % (
             encode(created.rules),
@@ -86,10 +88,7 @@ class ViewEncoder:
         game = self.match.game
         plays_as = None if seat is None else self.match.plays_as(seat)
         told = game.event_json.encode_list(game.told(events, plays_as))
-        return b'{"version":%d,"%b":{%b"events":%b}}' % (version, self._arm, self._generic_name(), told)
-
-    def _generic_name(self) -> bytes:
-        return b'"name":%b,' % self._name if self._arm == b"generic" else b""
+        return b'{"version":%d,"%b":{%b"events":%b}}' % (version, self._arm, self._name, told)
 
     def _view(self, public: _Public, seat: int | None) -> bytes:
         match = self.match
@@ -143,7 +142,7 @@ class ViewEncoder:
         told = match.events
         return _Public(
             match.version,
-            b'%b{%b"table":%b,"own":' % (text, self._generic_name(), match.projection.table),
+            b'%b{%b"table":%b,"own":' % (text, self._name, match.projection.table),
             game.event_json.encode_list(game.told(told, None)) if told else b"[]",
             frozenset(seat for event in told if isinstance(event, Whispered) for seat in event.seats),
         )
@@ -158,7 +157,7 @@ class ViewEncoder:
             ]
         )
         self._holders = [
-            (number, f"view.{match.id}.{number}.{seat.tenure}")
+            (number, view_subject(match.id, number, seat.tenure))
             for number, seat in enumerate(match.seats)
             if seat.kind == HUMAN and not seat.left
         ]
