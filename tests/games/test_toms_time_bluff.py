@@ -30,9 +30,7 @@ from engine.games.toms_time_bluff import (
     Hide,
     NameHour,
     Open,
-    Opened,
     Partner,
-    Partnered,
     Pile,
     Place,
     Placed,
@@ -194,7 +192,7 @@ def test_took_pile():
     pile = ("R1", "R2", "S1", "S2", "S9")
     assert GAME.told(events, 1)[2:] == [TookPile(1, 0, 5, pile)]
     assert GAME.told(events, 0)[2:] == GAME.told(events, None)[2:] == [TookPile(1, 0, 5, ())]
-    assert now.hands[1] == ("A1", *pile)
+    assert now.hands[1] == pile
     assert now.laid == ((), ())
     assert (GAME.table(now).revealed, GAME.to_act(now)) == ("S1", (0,))
 
@@ -219,6 +217,47 @@ def test_wrong_vortex():
     assert events[:2] == (HandsMoved(1, "left"), Replaced(0, 1, "cuckoo", ()))
     assert now.hands == (("R1", "S2", "S3", "joker", "cuckoo"), ("A7", "A8", "A9", "A10", "A11", "A12"), ("S1",))
     assert (now.removed, now.phase, GAME.to_act(now)) == (1, "place", (1,))
+
+
+@pytest.mark.parametrize(
+    ("top", "hidden", "over", "right"),
+    [
+        (Entry("R1"), "joker", Open("A9"), True),
+        (Entry("R1"), "joker", Open("vortex"), True),
+        (Entry("R1"), "joker", Open("joker", 9), False),
+        (Entry("joker", 1, 1), "joker", Open("A9"), False),
+        (Entry("joker", 1, 1), "vortex", Open("A9"), True),
+        (Entry("R1"), "vortex", Open("joker", 9), False),
+        (Entry("joker", 1, 1), "A2", Open("joker", 9), True),
+        (Entry("R12"), "A1", Open("A9"), True),
+        (Entry("R1"), "A3", Open("A9"), False),
+        (Entry("R1"), "kaputt", Open("A9"), False),
+        (Entry("R1"), "cuckoo", Open("A9"), False),
+    ],
+)
+def test_right(top, hidden, over, right):
+    """A hidden card is right by its hour or as a wild card, and jokers next to jokers are caught (TB-8, TB-9)."""
+    hand = sorted({hidden, over.card, "A4", "A5"}) + ([hidden] if hidden == over.card else [])
+    before = state(" ".join(hand), "S1", "S2", draw_pile="A6 A7 A8", piles=(Pile((top,)), Pile(), Pile()))
+    now, _ = play(before, (0, Hide(0, hidden)), (0, over))
+    if over.card == "vortex":
+        now, _ = play(now, (0, Direction("left")))
+    _, events = play(now, (1, Challenge()))
+    assert events[1] == Challenged(1, 0, hidden, right)
+
+
+def test_set_aside_cards_go_under_the_pile():
+    """Cards set aside are appended in the order turned before the pile is shuffled."""
+
+    class Unshuffled:
+        def shuffle(self, items):
+            return tuple(items)
+
+    before = state("vortex A1 A2", "S1", draw_pile="cuckoo kaputt A5 A6 A7")
+    now, _ = play(before, (0, Hide(1, "A1")), (0, Open("vortex")))
+    now, _ = GAME.apply(now, 0, Direction("left"), Unshuffled())
+    assert now.hands[0] == ("A6", "S1")
+    assert now.draw_pile == ("A7", "cuckoo", "kaputt")
 
 
 def test_open_vortex_replaced():
@@ -352,14 +391,11 @@ def test_no_card_is_lost(seats):
 
 @pytest.mark.parametrize("seats", range(2, 7))
 def test_what_differs_by_seat(seats):
-    """Open cards of a match are told to everybody alike; what differs by seat is `hid`, `drew`, `beamed`, `took_pile`."""
+    """Only `hid`, `drew`, `beamed` and `took_pile` differ by seat; what lies open is told to everybody alike."""
     for _, events in random_match(200 + seats, seats):
         whispered = {type(event.public) for event in events if isinstance(event, Whispered)}
         assert whispered <= {Hid, Drew, Beamed, TookPile}
         assert not any(isinstance(event, Hid | Drew | Beamed | TookPile) for event in events)
-        assert not any(
-            isinstance(event, Whispered) and isinstance(event.public, Opened | Partnered) for event in events
-        )
 
 
 def test_clock_alone_ends_a_match():
