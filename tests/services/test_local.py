@@ -141,9 +141,10 @@ class TestRedisServer:
         assert stat.S_IMODE((tmp_path / "data" / "redis").stat().st_mode) == 0o700
 
     def test_a_locale_that_the_machine_lacks_does_not_matter(self, tmp_path, monkeypatch):
+        """Redis 7.2 and later do not start under one."""
         monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")
         with RedisServer(tmp_path) as server:
-            assert server.running
+            assert server._environment()["LC_ALL"] == "C"
 
     def test_replicas_cannot_be_asked_of_it(self, tmp_path):
         with pytest.raises(ValueError, match="has no replicas"):
@@ -155,6 +156,13 @@ class TestRedisServer:
             with pytest.raises(FolderInUseError, match="another redis works in"):
                 RedisServer(tmp_path).start()
             assert first.running
+
+    def test_a_folder_is_refused_for_as_long_as_an_orphan_works_in_it(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(local, "LOCK_WAIT_S", 0)
+        with RedisServer(tmp_path) as server:
+            server._release_folder()  # as the death of the parent does
+            with pytest.raises(FolderInUseError):
+                RedisServer(tmp_path).start()
 
     def test_a_port_lost_to_another_process_is_replaced(self, tmp_path, monkeypatch):
         with socket.create_server(("127.0.0.1", 0)) as other:

@@ -131,6 +131,9 @@ def test_a_refused_secret_is_not_in_the_error(monkeypatch, name):
         load()
     assert "hunter2" not in str(caught.value)
     assert caught.value.__cause__ is None
+    with pytest.raises(pydantic.ValidationError) as unnamed:
+        Settings()
+    assert "hunter2" not in str(unnamed.value)
 
 
 @pytest.mark.parametrize("text", ["memory", "everysec", "fsync", "replicas:1", "replicas:99"])
