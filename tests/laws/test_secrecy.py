@@ -1,0 +1,106 @@
+"""The law of secrecy: a seat's view is the same for all states that it cannot tell apart."""
+
+import json
+import random
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from engine.game import Told, encode
+from engine.registry import AnyGame
+from tests.laws.matches import GAMES, Case, Moment, cases, sample
+from tests.laws.redeal import OPEN, REDEALS
+
+CASES = cases(3)
+
+
+def view(game: AnyGame, state: Struct, seat: int | None) -> tuple[Hashable, ...]:
+    """All that a seat, or None for a spectator, is shown of a state."""
+    public = (encode(game.table(state)), game.to_act(state), game.result(state))
+    if seat is None:
+        return public
+    return (
+        *public,
+        encode(game.own(state, seat)),
+        game.move_json.encode_list(game.legal(state, seat)),
+        game.asked(state, seat),
+        game.default(state, seat) if seat in game.to_act(state) else None,
+    )
+
+
+def told(game: AnyGame, events: tuple[Told, ...], seat: int | None) -> Any:
+    """What a seat is told, but for what tells more than two equal views do and is meant to.
+
+    That is the order of cards drawn together, and the cards set aside in passing.
+    """
+    return _plain(json.loads(game.event_json.encode_list(game.told(events, seat))))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items() if name != "aside"}
+    if isinstance(value, list):
+        items = [_plain(item) for item in value]
+        return sorted(items) if items and all(isinstance(item, str) for item in items) else items
+    return value
+
+
+def twins(case: Case, count: int) -> Iterator[tuple[Moment, int | None, Any]]:
+    """Moments of a match, each with a seat and a state that this seat cannot tell from the moment's."""
+    rng = random.Random(case.seed)
+    redeal = REDEALS[case.game.rules]
+    for moment in sample(case, count):
+        for seat in (None, *range(case.seats)):
+            yield moment, seat, redeal(moment.state, seat, rng)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_view_does_not_depend_on_cards_that_the_seat_cannot_see(case: Case):
+    """Table, own, legal moves, who is to act, the question and the default stay when everything unseen is re-dealt."""
+    for moment, seat, twin in twins(case, 40):
+        assert view(case.game, twin, seat) == view(case.game, moment.state, seat)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_events_tell_no_more_than_the_views_do(case: Case):
+    """A move after which a seat still cannot tell the two states apart was told to it in the same words."""
+    compared = 0
+    for moment, seat, twin in twins(case, 60):
+        if moment.move in case.game.legal(twin, moment.seat):
+            step = case.game.apply(twin, moment.seat, moment.move, case.chance(moment.version))
+            if view(case.game, step.state, seat) == view(case.game, moment.step.state, seat):
+                compared += 1
+                assert told(case.game, step.events, seat) == told(case.game, moment.step.events, seat)
+    assert compared
+
+
+@GAMES
+def test_all_that_is_secret_is_re_dealt(game: AnyGame):
+    """Each field of another seat's own part and of the hidden part comes out differently at some time."""
+    assert game.rules in REDEALS, "a game needs a redeal, or nothing shows that it keeps its secrets"
+    still = {f"hidden.{name}" for name in _fields(game.hidden(_start(game)))}
+    still |= {f"own.{name}" for name in _fields(game.own(_start(game), 0))}
+    still -= OPEN.get(game.rules, set())
+    for case in (case for parameter in CASES for case in parameter.values if case.game is game):
+        for moment, seat, twin in twins(case, 40):
+            pairs = [("hidden", game.hidden(moment.state), game.hidden(twin))]
+            pairs += [
+                ("own", game.own(moment.state, other), game.own(twin, other))
+                for other in range(case.seats)
+                if other != seat
+            ]
+            for part, one, two in pairs:
+                still -= {f"{part}.{name}" for name in _fields(one) if getattr(one, name) != getattr(two, name)}
+            if not still:
+                return
+    raise AssertionError(f"never re-dealt: {sorted(still)}")
+
+
+def _fields(value: Struct) -> tuple[str, ...]:
+    return value.__struct_fields__
+
+
+def _start(game: AnyGame) -> Any:
+    return Case(game, game.seats[0], {}, game.rules).start().state
