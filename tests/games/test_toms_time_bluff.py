@@ -131,6 +131,23 @@ def test_sealed():
     assert [GAME.own(accepted, seat).answer for seat in range(4)] == [None, None, "accept", None]
 
 
+def test_asked():
+    """The layer is asked its turn in every phase, the others only the window, a challenger what it has won."""
+    now = window(3)
+    assert [GAME.asked(now, seat) for seat in range(3)] == [("challenge", 1, 0), ("window", 1, 0), ("window", 1, 0)]
+    lost, _ = play(now, (1, Challenge()))
+    assert [GAME.asked(lost, seat) for seat in range(3)] == [("place", 1, 0), None, None]
+    won, _ = play(play(state("A9 A3 A4", "S1", "S2"), (0, Hide(0, "A9")), (0, Open("A3")))[0], (1, Challenge()))
+    assert [GAME.asked(won, seat) for seat in range(3)] == [("place", 1, 0), ("place", 1, 0), None]
+
+
+def test_snooze_as_last_cards():
+    """Going out with snooze marks the next seat, but nobody draws any more."""
+    before = state("A2 R9 snooze", "S1", "S2")
+    now, events = play(before, (0, Hide(0, "A2")), (0, Partner("snooze", "R9")))
+    assert (now.skips, len(events), now.phase) == ((False, True, False), 1, "challenge")
+
+
 def test_answer_once():
     """A seat that has answered cannot answer again, nor can the layer."""
     now, _ = play(window(3), (2, Accept()))
