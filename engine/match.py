@@ -109,6 +109,7 @@ class Match:
         """Start empty, before `created`. `seed` is the server seed; a finished journal brings its own."""
         self.version = -1
         self.at = 0
+        self.created_at = 0
         self.head = journal.NO_HASH
         self.seed = seed
         self.max_entries = max_entries
@@ -194,6 +195,10 @@ class Match:
         """Return how a prompt of a seat was answered, however long ago."""
         return self._answers.get(seat, {}).get(prompt)
 
+    def has_left(self, seat: int, tenure: int) -> bool:
+        """Return whether a tenure was ended."""
+        return (seat, tenure) in self._left
+
     def tenure_of(self, request: str) -> Tenure | None:
         """Return what the join with this request hash got, whether or not it still holds."""
         known = self._joins.get(request)
@@ -244,6 +249,7 @@ class Match:
                 self._fold_move(body, version, at, verify=verify)
             case Created():
                 self._fold_created(body, version)
+                self.created_at = at
             case Joined():
                 self._fold_joined(body, version)
             case Left():

@@ -1,13 +1,13 @@
 """Every refusal of the engine: one class a reason.
 
-A refusal leaves no trace: whatever was asked, nothing has changed when one of these is raised. `reason` is the name that
-the wire documents (`RefusalReason` in match_service.proto); services map it to a gRPC code in one table.
+A refusal leaves no trace: whatever was asked, nothing has changed when one of these is raised. `reason` is the name
+that the wire documents (`RefusalReason` in match_service.proto); services map it to a gRPC code in one table.
 """
 
 from typing import ClassVar
 
 
-class Refusal(Exception):  # noqa: N818 - the project's word for it
+class Refusal(Exception):
     """A command was refused. `detail` is one lower-case sentence; `fields` are facts a client may act on."""
 
     reason: ClassVar[str] = "INTERNAL"

@@ -5,7 +5,7 @@ Chance is scripted too: an integer answers one `pick`, a list is the outcome of 
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path  # noqa: TID251 - finds the files to run; playing them is pure
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,7 +19,7 @@ T = TypeVar("T")
 _SORTED = msgspec.json.Encoder(order="sorted")
 
 
-class Failure(Exception):  # noqa: N818 - a scenario fails
+class Failure(Exception):
     """A scenario does not hold; the message names the step and the difference."""
 
 
@@ -61,7 +61,7 @@ class Expect(Struct, forbid_unknown_fields=True):
     """What must hold; only what is named is compared."""
 
     to_act: list[int] | UnsetType = UNSET
-    result: dict[str, Any] | None | UnsetType = UNSET
+    result: dict[str, Any] | UnsetType | None = UNSET
     table: dict[str, Any] | UnsetType = UNSET
     own: dict[str, dict[str, Any]] | UnsetType = UNSET
     legal: dict[str, list[Any]] | UnsetType = UNSET
@@ -124,7 +124,7 @@ def run(data: bytes) -> None:
         raise Failure(f"{place}: {failure}") from None
 
 
-def _step(game: AnyGame, players: int, state: Struct, step: ScenarioStep, chance: ScriptedChance) -> Struct:
+def _step(game: AnyGame, players: int, state: Any, step: ScenarioStep, chance: ScriptedChance) -> Any:
     if step.expect is not UNSET:
         _compare(game, players, state, step.expect)
         return state
@@ -151,13 +151,13 @@ def _step(game: AnyGame, players: int, state: Struct, step: ScenarioStep, chance
     return after
 
 
-def _apply(game: AnyGame, state: Struct, seat: int, move: Any, chance: ScriptedChance) -> Step[Any]:  # noqa: ANN401
+def _apply(game: AnyGame, state: Struct, seat: int, move: Any, chance: ScriptedChance) -> Step[Any]:
     game.check(state, seat, move)
     return game.apply(state, seat, move, chance)
 
 
 def _compare(game: AnyGame, players: int, state: Struct, expect: Expect) -> None:
-    def plain(value: object) -> Any:  # noqa: ANN401 - parsed JSON
+    def plain(value: object) -> Any:
         return msgspec.json.decode(encode(value))
 
     if expect.to_act is not UNSET:

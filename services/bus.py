@@ -1,8 +1,8 @@
 """NATS: the connection that services publish and ask over.
 
 NATS is a hint, the journal the truth. So nothing is ever kept for later: while there is no connection a publish fails,
-and what was not confirmed is published again from the journal. A batch counts only if one connection was up from before its
-first message to after the flush (nats-py's own flush can return while it reconnects, with the messages lost).
+and what was not confirmed is published again from the journal. A batch counts only if one connection was up from before
+its first message to after the flush (nats-py's own flush can return while it reconnects, with the messages lost).
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """What goes from a match service to the owner of a partition, and what comes back.
 
 Commands travel through the intake stream as MessagePack; receipts, questions and answers over NATS likewise. None of it
-is a public contract, but match services and workers of neighbouring releases must understand each other: fields are only
-added, at the end and with defaults.
+is a public contract, but match services and workers of neighbouring releases must understand each other: fields are
+only added, at the end and with defaults.
 """
 
 import hashlib

@@ -203,6 +203,15 @@ class Store:
                 raise outcome
         return leases
 
+    async def free(self, partitions: int) -> list[int]:
+        """Return which of the first `partitions` partitions no worker holds now, ascending."""
+        calls = self._redis.pipeline(transaction=False)
+        for partition in range(partitions):
+            calls.hmget(owner_key(partition), ["worker", "until"])
+        answers = await calls.execute()
+        now = await self.time()
+        return [partition for partition, (worker, until) in enumerate(answers) if not worker or int(until or 0) <= now]
+
     async def renew(self, worker: str, leases: Sequence[Lease]) -> list[Lease]:
         """Renew leases; return the ones that are lost."""
         if not leases:
@@ -385,11 +394,11 @@ class Store:
         found = await self._redis.hget(open_key(partition_of(match)), match)
         return cast("bytes | None", found)
 
-    async def next_due(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Return for each partition the time (ms) of its earliest due decision, for those that have any."""
+    async def next_due(self, partitions: Sequence[int], after: int = 0) -> dict[int, int]:
+        """Return for each partition the earliest time (ms) not before `after` at which something is due, if any is."""
         calls = self._redis.pipeline(transaction=False)
         for partition in partitions:
-            calls.zrange(due_key(partition), 0, 0, withscores=True)
+            calls.zrangebyscore(due_key(partition), after, "+inf", start=0, num=1, withscores=True)
         answers = await calls.execute()
         return {partition: int(found[0][1]) for partition, found in zip(partitions, answers, strict=True) if found}
 

@@ -4,7 +4,7 @@ Hidden (3.11): the draw pile, top first, and the discards, bottom to top, withou
 """
 
 from collections.abc import Hashable
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -205,7 +205,7 @@ class TimosTwist(Game[TimosTwistOptions, State]):
 
     name = "timos_twist"
     seats = range(2, 7)  # TT-23
-    titles = {"de": "Timos Twist", "en": "Timo's Twist"}
+    titles: ClassVar = {"de": "Timos Twist", "en": "Timo's Twist"}
     options_type = TimosTwistOptions
     moves = (Play, PlayDrawn, Draw, Keep, Take, CallTimo, Catch)
     events = (RoundStarted, Played, Drew, Kept, Reshuffled, TimoCalled, Caught, RoundEnded)
@@ -266,12 +266,12 @@ class TimosTwist(Game[TimosTwistOptions, State]):
             case Play(card=card, color=color, timo=timo):
                 return _play(state, seat, card, color or None, timo=timo is True, chance=chance, events=events)
             case PlayDrawn(color=color, timo=timo):
-                assert state.drawn is not None  # noqa: S101 - phase drawn
+                assert state.drawn is not None
                 return _play(state, seat, state.drawn, color or None, timo=timo is True, chance=chance, events=events)
             case CallTimo():
                 return Step(replace(state, window=None), (TimoCalled(seat),))
             case Catch():
-                assert state.window is not None  # noqa: S101 - legal only then
+                assert state.window is not None
                 events.append(Caught(state.window, seat))
                 state, _ = _draw(replace(state, window=None), state.window, 2, "caught", chance, events)  # TT-18
             case Keep():
@@ -282,10 +282,8 @@ class TimosTwist(Game[TimosTwistOptions, State]):
                 state = replace(state, turn=_next(state), phase="play", pending=0, window=None)  # TT-9
             case Draw():
                 state, drawn = _draw(replace(state, window=None), seat, 1, "turn", chance, events)
-                if drawn:
-                    state = replace(state, phase="drawn", drawn=drawn[0])  # TT-5
-                else:
-                    state = replace(state, turn=_next(state))  # TT-20
+                after = {"phase": "drawn", "drawn": drawn[0]} if drawn else {"turn": _next(state)}  # TT-5, TT-20
+                state = replace(state, **after)
         return Step(state, tuple(events))
 
     def default(self, state: State, seat: int) -> Move:
@@ -352,7 +350,7 @@ def _can_draw(state: State) -> bool:
 
 def _timo_due(state: State, seat: int) -> bool:
     """Whether a play now leaves one card and TIMO is to be said (TT-15)."""
-    return state.options.timo == "call" and len(state.hands[seat]) == 2  # noqa: PLR2004 - one remains
+    return state.options.timo == "call" and len(state.hands[seat]) == 2
 
 
 def _ways(state: State, seat: int, card: str) -> list[tuple[str | UnsetType, bool | UnsetType]]:
@@ -448,7 +446,7 @@ def _play(
         steps = 2
     elif symbol == "twist":
         direction = -direction
-        steps = 0 if len(state.hands) == 2 and state.options.twist_skips_two else 1  # noqa: PLR2004 - TT-11
+        steps = 0 if len(state.hands) == 2 and state.options.twist_skips_two else 1
     else:
         pending += PENALTY.get(symbol, 0)
     late = len(hand) == 1 and state.options.timo == "call" and not timo

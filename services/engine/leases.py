@@ -1,0 +1,129 @@
+"""Which partitions a worker owns: leases, spread evenly over the live workers, renewed, and given back.
+
+The epoch of a lease fences off whoever has lost it without noticing, so nothing here needs to be exact in time.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+from redis.exceptions import RedisError
+
+from services.metrics import Metrics
+from services.settings import Settings
+from services.store import Lease, Store
+
+log = structlog.get_logger()
+RENEWALS_PER_LEASE = 4
+
+
+@dataclass(slots=True)
+class Held:
+    """A partition that this worker owns. Times are Unix milliseconds of Redis, unless `monotonic` is said."""
+
+    lease: Lease
+    since: int
+    """From when on clocks count: the acquisition, or the end of the last outage of Redis or NATS."""
+    reread_at: float
+    """Monotonic seconds at which what the old owner may still have read is looked for once more."""
+    reread: bool = True
+    """Whether commands may be delivered and not acknowledged."""
+    release: bool = False
+    """Whether another worker should have it."""
+    next_due: int | None = 0
+    """When the earliest decision is due; 0: not known."""
+
+    @property
+    def partition(self) -> int:
+        """The partition's number."""
+        return self.lease.partition
+
+
+def share(partitions: int, worker: str, live: list[str]) -> int:
+    """Return how many partitions a worker should own: even shares, the first workers by name one more."""
+    if worker not in live:
+        return 0
+    each, rest = divmod(partitions, len(live))
+    return each + (live.index(worker) < rest)
+
+
+class Leases:
+    """Acquires, renews and loses partitions; the worker's loop gives back what `release` marks, between two batches."""
+
+    def __init__(self, store: Store, settings: Settings, metrics: Metrics, worker: str) -> None:
+        """Start with nothing; `lost` is told of every lease that is gone."""
+        self._store = store
+        self._settings = settings
+        self._metrics = metrics
+        self._worker = worker
+        self.held: dict[int, Held] = {}
+        self.lost: Callable[[Held], None] = lambda _held: None
+        self.clock_offset = 0
+        """Redis' Unix milliseconds minus the monotonic clock's, as last seen."""
+
+    def now(self) -> int:
+        """Return about what Redis' clock says (Unix ms)."""
+        return self.clock_offset + int(asyncio.get_running_loop().time() * 1000)
+
+    async def time(self) -> int:
+        """Ask Redis for its time (Unix ms)."""
+        now = await self._store.time()
+        self.clock_offset = now - int(asyncio.get_running_loop().time() * 1000)
+        return now
+
+    async def tend(self) -> None:
+        """Renew and balance for ever. Survives outages of Redis: the leases may be lost by then."""
+        while True:
+            try:
+                await self.once()
+            except RedisError as error:
+                log.warning("leases_not_renewed", error=repr(error))
+            await asyncio.sleep(self._settings.lease_ms / 1000 / RENEWALS_PER_LEASE)
+
+    async def once(self) -> None:
+        """Renew all leases and move one step towards an even share."""
+        live = await self._store.heartbeat(self._worker)
+        for lease in await self._store.renew(self._worker, [held.lease for held in self.held.values()]):
+            self.drop(lease, "lost")
+        wanted = share(self._settings.partitions, self._worker, live)
+        keep = sorted(self.held)[:wanted]
+        for partition, held in self.held.items():
+            held.release = partition not in keep
+        if len(self.held) < wanted:
+            free = [p for p in await self._store.free(self._settings.partitions) if p not in self.held]
+            await self._acquire(free[: wanted - len(self.held)])
+        self._metrics.partitions_owned.set(len(self.held))
+
+    async def _acquire(self, partitions: list[int]) -> None:
+        leases = await self._store.acquire(self._worker, partitions)
+        if not leases:
+            return
+        now = await self.time()
+        pause = (self._settings.lease_ms + self._settings.block_ms) / 1000
+        again = asyncio.get_running_loop().time() + pause
+        for lease in leases:
+            self.held[lease.partition] = Held(lease, now, again)
+            self._metrics.lease_changes.labels("taken").inc()
+        log.info("partitions_taken", partitions=len(leases), owned=len(self.held))
+
+    def drop(self, lease: Lease, change: str) -> None:
+        """Forget a lease that is another worker's now, or nobody's."""
+        held = self.held.get(lease.partition)
+        if held is None or held.lease != lease:
+            return
+        del self.held[lease.partition]
+        self._metrics.lease_changes.labels(change).inc()
+        log.info("partition_dropped", change=change, partition=lease.partition)
+        self.lost(held)
+
+    async def give_back(self, leases: list[Lease]) -> None:
+        """Give leases back, so that another worker need not wait for them to run out."""
+        for lease in leases:
+            self.drop(lease, "given_back")
+        await self._store.release(self._worker, leases)
+
+    async def close(self) -> None:
+        """Give everything back and leave the list of live workers."""
+        await self._store.retire(self._worker)
+        await self.give_back([held.lease for held in self.held.values()])

@@ -1,0 +1,298 @@
+"""A match in a worker's memory: the fold, its views on the way out, and the decisions that are due.
+
+Everything here may be dropped at any moment: the journal brings it back. What is appended stays in `outbox` and `lines`
+until the worker has committed and published it.
+"""
+
+import secrets
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from msgspec import UNSET, UnsetType
+
+from engine import journal
+from engine.chance import commitment
+from engine.game import Told, encode
+from engine.journal import Created, Line
+from engine.match import HUMAN, OPEN, Match
+from engine.refusals import Refusal, RequestReused, UnknownMatch
+from services.commands import Abort, Command, Create, Join, Kick, Leave, Receipt, Start, Submit
+from services.settings import Settings
+from services.store import Recorded
+from services.views import Signer, ViewEncoder
+
+REMEMBERED = 64
+"""Versions whose events a question about missed ones may get."""
+GRACE_MS = 5_000
+"""After a pause of the service a clock runs for at least this long (or its whole time, if that is less)."""
+
+LIMITS = ("lobby", "idle", "absent")
+Message = tuple[str, bytes]
+
+
+@dataclass(slots=True)
+class Limits:
+    """When matches end that nobody ends, and how far a match may go; times in milliseconds."""
+
+    lobby: int
+    idle: int
+    absent: int
+    entries: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Limits":
+        """Take the limits from the settings."""
+        return cls(
+            settings.lobby_limit_s * 1000,
+            settings.idle_limit_s * 1000,
+            settings.absent_limit_s * 1000,
+            settings.max_entries,
+        )
+
+
+@dataclass(slots=True)
+class Live:
+    """One match; `committed` and `head` are length and last hash of the journal as Redis has it."""
+
+    match: Match
+    limits: Limits
+    sign: Signer | None
+    committed: int = 0
+    head: bytes = journal.NO_HASH
+    lines: list[Line] = field(default_factory=list)
+    outbox: dict[int, list[Message]] = field(default_factory=dict)
+    """Views by version: of entries not published yet, and after a cold load of the last ones."""
+    recent: deque[tuple[int, tuple[Told, ...] | None]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    due: dict[str, int] = field(default_factory=dict)
+    """What Redis has in `due` for this match, as far as is known: member -> Unix milliseconds."""
+    _views: ViewEncoder | None = None
+
+    @classmethod
+    def empty(cls, recorded: Recorded, limits: Limits, sign: Signer | None) -> "Live":
+        """Return the match before its first entry, to be brought up to date by `folding`."""
+        return cls(Match(recorded.seed, limits.entries), limits, sign)
+
+    def folding(self, recorded: Recorded, *, with_views: bool) -> Iterable[None]:
+        """Fold a journal in pieces, so that whoever iterates may do other things between them.
+
+        `with_views` also encodes the views of its last versions, to publish them again. Raises Drift, NotAnEntry or a
+        Refusal for a journal that does not replay.
+        """
+        lines = recorded.lines
+        if lines and self.match.seed is None:
+            self.match.seed = _revealed(lines[-1])
+        for number, data in enumerate(lines):
+            last = number == len(lines) - 1
+            line = self.match.replay(data, verify=last)
+            self._remember(line, publish=with_views and number >= len(lines) - REMEMBERED)
+            if number % 256 == 255:
+                yield
+        self.committed, self.head = len(lines), self.match.head
+        self.match.appended = self._appended
+        self.due = self.wanted()
+
+    @property
+    def views(self) -> ViewEncoder:
+        """The encoder of this match's views; only for a match that has an entry."""
+        if self._views is None:
+            self._views = ViewEncoder(self.match, self.sign)
+        return self._views
+
+    def _appended(self, line: Line) -> None:
+        self.lines.append(line)
+        self._remember(line, publish=True)
+
+    def _remember(self, line: Line, *, publish: bool) -> None:
+        self.recent.append((line.version, self.match.events if self.match.state is not None else None))
+        if publish:
+            self.outbox[line.version] = self.views.all_views()
+
+    def views_again(self, version: int) -> list[Message]:
+        """Return the views of a version that may not have reached anybody: its own if known, else the present ones."""
+        found = self.outbox.get(version)
+        return self.views.all_views() if found is None else found
+
+    # --- commands ------------------------------------------------------------------------------------------------
+
+    def decide(self, number: int, command: Command, at: int, held_since: int) -> Receipt:
+        """Do what a command asks, or refuse it; the receipt carries `number`. `at`: its intake id's milliseconds.
+
+        A refusal changes nothing, but for a late move that the clock's move goes before. Any other exception leaves this object unusable.
+        """
+        try:
+            return self._decide(number, command, at, held_since)
+        except Refusal as refusal:
+            return Receipt(number, None, refusal.reason, refusal.detail, dict(refusal.fields), appended=False)
+
+    def _decide(self, number: int, command: Command, at: int, held_since: int) -> Receipt:
+        match = self.match
+        if isinstance(command, Create):
+            return self._create(number, command, at)
+        if match.version < 0:
+            raise UnknownMatch("there is no such match, or no longer")
+        if isinstance(command, Submit):
+            self._clock_first(command, at, held_since)
+            version, lines = match.move(command.seat, command.tenure, command.prompt, command.move, at)
+        elif isinstance(command, Join):
+            return self._join(number, command, at)
+        elif isinstance(command, Leave):
+            version, lines = match.leave(command.seat, command.tenure, at)
+        elif isinstance(command, Kick):
+            version, lines = match.kick(command.seat, command.tenure, at)
+        elif isinstance(command, Start):
+            version, lines = match.start(at)
+        else:
+            assert isinstance(command, Abort)
+            lines = match.abort(command.reason, at)
+            version = lines[0].version
+        return Receipt(number, version, appended=bool(lines))
+
+    def _create(self, number: int, command: Create, at: int) -> Receipt:
+        match = self.match
+        clock: int | UnsetType = UNSET if command.clock is None else command.clock
+        if match.version >= 0:
+            made = match.created
+            same = (made.request, made.rules, made.seats, made.clock, made.private) == (
+                command.request, command.rules, command.seats, clock, command.private,
+            )  # fmt: skip
+            if not same or encode(made.options) != encode(command.options):
+                raise RequestReused("this request id created a match with other parameters before")
+            return Receipt(number, 0, view=self.views.view_json(None), appended=False)
+        seed = secrets.token_bytes(32)
+        body = Created(
+            match=command.match,
+            rules=command.rules,
+            options=command.options,
+            seats=command.seats,
+            private=command.private,
+            commitment=commitment(seed, command.match, command.rules).hex(),
+            request=command.request,
+            clock=clock,
+        )
+        match.seed = seed
+        match.appended = self._appended
+        match.create(body, at)
+        return Receipt(number, 0, view=self.views.view_json(None))
+
+    def _join(self, number: int, command: Join, at: int) -> Receipt:
+        tenure, lines = self.match.join(command.name, command.client_seed, command.request, at, command.seat)
+        view = self.views.view_json(tenure.seat)
+        return Receipt(
+            number, tenure.tenure, seat=tenure.seat, tenure=tenure.tenure, view=view, appended=bool(lines)
+        )  # fmt: skip
+
+    def _clock_first(self, command: Submit, at: int, held_since: int) -> None:
+        """A move that came into the intake after its deadline comes after the clock's, however late that is made."""
+        if command.seat in self.match.to_act and command.prompt == self.match.prompts[command.seat]:
+            held = self.match.seats[command.seat]
+            deadline = self.deadline(command.seat)
+            late = deadline is not None and at >= self.effective(deadline, held_since)
+            if late and not held.absent and held.tenure == command.tenure:
+                self.match.time_out(command.seat, command.prompt, at)
+
+    # --- what is due ---------------------------------------------------------------------------------------------
+
+    def deadline(self, seat: int) -> int | None:
+        """Return when the clock moves for a seat that owes a move (Unix ms); None: never."""
+        match = self.match
+        if match.seats[seat].absent:
+            return match.prompt_at[seat]
+        clock = match.created.clock
+        return None if clock is UNSET else match.prompt_at[seat] + clock
+
+    def effective(self, deadline: int, held_since: int) -> int:
+        """Return a deadline as it counts after a pause of the service that ended at `held_since` (Unix ms)."""
+        clock = self.match.created.clock
+        return max(deadline, held_since + min(GRACE_MS, GRACE_MS if clock is UNSET else clock))
+
+    def wanted(self) -> dict[str, int]:
+        """Return what should be in `due` for the present version."""
+        match = self.match
+        if match.version < 0 or match.over:
+            return {}
+        wanted: dict[str, int] = {}
+        for seat in match.to_act:
+            if match.seats[seat].kind == HUMAN and (deadline := self.deadline(seat)) is not None:
+                wanted[f"{match.id}:{seat}:{match.prompts[seat]}"] = deadline
+        for limit in LIMITS:
+            member = f"{match.id}:{limit}"
+            if self._limited(limit):
+                wanted[member] = self.due.get(member, match.at + getattr(self.limits, limit))
+        return wanted
+
+    def _limited(self, limit: str) -> bool:
+        match = self.match
+        return {
+            "lobby": match.status == "lobby",
+            "idle": match.status == "running",
+            "absent": match.all_absent,
+        }[limit]
+
+    def fire(self, member: str, now: int, held_since: int) -> tuple[int | None, list[Message]]:
+        """Do what a member of `due` is for.
+
+        Return when it is due again (Unix ms; None: it is settled) and views to publish once more, since a clock's entry
+        is published by whoever finds its member, also if its first publication was lost.
+        """
+        what = member.split(":")[1:]
+        if self.match.version < 0 or self.match.over:
+            return None, self._answered(what)
+        if len(what) == 1:
+            return self._fire_limit(what[0], now), []
+        seat, prompt = map(int, what)
+        if seat not in self.match.to_act or self.match.prompts[seat] != prompt:
+            return None, self._answered(what)
+        deadline = self.deadline(seat)
+        if deadline is None:
+            return None, []
+        if (effective := self.effective(deadline, held_since)) > now:
+            return effective, []
+        self.match.time_out(seat, prompt, now)
+        return None, []
+
+    def _answered(self, what: list[str]) -> list[Message]:
+        if len(what) != 2 or self.match.version < 0:
+            return []
+        answer = self.match.answer(int(what[0]), int(what[1]))
+        if answer is None or answer.by == "player":
+            return []
+        again = self.views_again(answer.version)
+        return again if answer.version == self.match.version else again + self.views_again(answer.version + 1)
+
+    def _fire_limit(self, limit: str, now: int) -> int | None:
+        match = self.match
+        if limit not in LIMITS or not self._limited(limit):
+            return None
+        if limit == "idle" and (idle_at := match.at + self.limits.idle) > now:
+            return idle_at
+        match.abort({"lobby": "lobby_limit", "idle": "idle_limit", "absent": "all_absent"}[limit], now)
+        return None
+
+    # --- the lobby index -----------------------------------------------------------------------------------------
+
+    def summary(self) -> bytes:
+        """Return the JSON of an open match for the lobby index."""
+        match, created = self.match, self.match.created
+        seats = [
+            {"seat": n, "name": seat.name, "kind": seat.kind, "absent": False, "tenure": seat.tenure, "plays_as": None}
+            for n, seat in enumerate(match.seats)
+        ]
+        return encode(
+            {
+                "match": match.id,
+                "rules": created.rules,
+                "options": match.options,
+                "seats": seats,
+                "open": sum(seat.kind == OPEN for seat in match.seats),
+                "clock": None if created.clock is UNSET else created.clock,
+                "commitment": created.commitment,
+                "created": match.created_at,
+                "private": created.private,
+            }
+        )
+
+
+def _revealed(line: bytes) -> bytes | None:
+    body = journal.read(line).body
+    return bytes.fromhex(body.seed) if isinstance(body, journal.ENDS) else None

@@ -1,0 +1,515 @@
+"""The engine worker: takes commands from the intake, decides, commits, publishes, acknowledges. In this order.
+
+A crash between any two of these steps is healed by redelivery: a command that is in the journal already is answered,
+not applied. One loop does everything that writes; nothing is in its hands when it reads.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import signal
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from redis.exceptions import RedisError
+
+from engine.journal import NotAnEntry
+from engine.match import Drift
+from engine.refusals import Internal, Refusal
+from services import logs
+from services.bus import Bus, BusDown
+from services.commands import ENVELOPES, Envelope, Receipt, Submit, is_match_id, pack, partition_of
+from services.engine.leases import Held, Leases
+from services.engine.live import Limits, Live, Message
+from services.engine.queries import Queries
+from services.metrics import Metrics
+from services.settings import Settings
+from services.store import Commit, Delivery, Store, StoreError
+from services.views import Signer
+
+log = structlog.get_logger()
+
+RETRY_S = 0.2
+TICK_S = 1.0
+DUE_BATCH = 256
+FAULTS_UNTIL_ABORT = 2
+ATTEMPTS = 5
+
+
+@dataclass(slots=True)
+class Item:
+    """Something to decide: a command, or a member of `due` (then `envelope` is None)."""
+
+    delivery: Delivery | None
+    envelope: Envelope | None
+    member: str = ""
+    redelivered: bool = False
+
+
+@dataclass(slots=True)
+class Group:
+    """What a batch holds for one match, in order, and what was decided."""
+
+    match: str
+    held: Held
+    items: list[Item] = field(default_factory=list)
+    live: Live | None = None
+    receipts: list[tuple[Item, Receipt]] = field(default_factory=list)
+    again: list[Message] = field(default_factory=list)
+    """Views of entries that were committed before, but may not have been published."""
+    settled: list[str] = field(default_factory=list)
+    """Members of `due` that can go once everything is published."""
+    postponed: dict[str, int] = field(default_factory=dict)
+    poisoned: set[int] = field(default_factory=set)
+
+
+class Worker:
+    """Owns some partitions and is the only writer of their journals."""
+
+    def __init__(self, settings: Settings, store: Store, bus: Bus, metrics: Metrics) -> None:
+        """Prepare; `run` does the work."""
+        self.name = secrets.token_hex(8)
+        self._settings = settings
+        self._store = store
+        self._bus = bus
+        self._metrics = metrics
+        self._limits = Limits.of(settings)
+        self._sign = signer(settings)
+        self._cache: OrderedDict[str, Live] = OrderedDict()
+        self._faults: dict[str, int] = {}
+        self._deciding = asyncio.Lock()
+        self._stopping = asyncio.Event()
+        self._generation = bus.generation
+        self._next_tick = 0.0
+        self.leases = Leases(store, settings, metrics, self.name)
+        self.leases.lost = self._forget
+        self._queries = Queries(self, bus)
+
+    def stop(self) -> None:
+        """End the run after the batch in hand."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until `stop`, then give everything back."""
+        await self.leases.once()
+        tending = asyncio.create_task(self.leases.tend())
+        try:
+            while not self._stopping.is_set():
+                try:
+                    await self._turn()
+                except (RedisError, StoreError, BusDown) as error:
+                    log.warning("batch_interrupted", error=repr(error))
+                    self._suspect()
+                    await asyncio.sleep(RETRY_S)
+        finally:
+            tending.cancel()
+            await asyncio.gather(tending, return_exceptions=True)
+            await self._queries.close()
+            with contextlib.suppress(RedisError):
+                await self.leases.close()
+
+    # --- one turn of the loop ------------------------------------------------------------------------------------
+
+    async def _turn(self) -> None:
+        await self._bus.wait_connected()
+        if self._bus.generation != self._generation:
+            self._generation = self._bus.generation
+            self._suspect()
+        await self._give_back()
+        await self._tick()
+        held = list(self.leases.held.values())
+        await self._queries.listen(held)
+        if not held:
+            await asyncio.sleep(min(0.05, self._settings.block_ms / 1000))
+            return
+        if suspects := [one for one in held if one.reread]:
+            await self._recover(suspects)
+        else:
+            await self._read(held)
+
+    async def _give_back(self) -> None:
+        release = [held.lease for held in self.leases.held.values() if held.release]
+        if release:
+            await self.leases.give_back(release)
+
+    async def _tick(self) -> None:
+        """Once a second: is anything delivered that nobody holds? What waits? Nothing is in hand now."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._next_tick or not self.leases.held:
+            return
+        self._next_tick = loop.time() + TICK_S
+        held = self.leases.held
+        for partition, count in (await self._store.unacknowledged(list(held))).items():
+            if partition in held and (count or held[partition].reread_at <= loop.time()):
+                held[partition].reread = held[partition].reread or bool(count)
+        waiting = await self._store.trim(list(held))
+        self._metrics.intake_lag.set(sum(waiting.values()))
+        self._metrics.intake_lag_max.set(max(waiting.values(), default=0))
+        self._metrics.cached_matches.set(len(self._cache))
+
+    async def _recover(self, suspects: list[Held]) -> None:
+        """Process what was delivered and not acknowledged, by this worker or the one before."""
+        by_partition = {held.partition: held for held in suspects}
+        deliveries = await self._store.read_pending(list(by_partition))
+        groups = self._group(by_partition, deliveries, redelivered=True)
+        async with self._deciding:
+            await self._process(groups)
+        for held in suspects:
+            held.reread = False
+
+    async def _read(self, held: list[Held]) -> None:
+        """Process new commands, and for partitions whose intake was read past them, what is due."""
+        now = self.leases.now()
+        wait = min((one.next_due - now for one in held if one.next_due is not None), default=self._settings.block_ms)
+        clock_at = await self.leases.time() if wait <= 0 else None
+        by_partition = {one.partition: one for one in held}
+        deliveries = await self._store.read(list(by_partition), max(0, min(wait, self._settings.block_ms)))
+        if deliveries:
+            self._metrics.batch_size.observe(len(deliveries))
+        groups = self._group(by_partition, deliveries, redelivered=False)
+        if clock_at is not None:
+            await self._add_due(held, groups, deliveries, clock_at)
+        if not groups:
+            return
+        async with self._deciding:
+            await self._process(groups, clock_at)
+
+    async def _add_due(
+        self, held: Sequence[Held], groups: dict[str, Group], deliveries: Sequence[Delivery], now: int
+    ) -> None:
+        """Add what was due by `now`, which was asked before the read; a partition with a backlog has to wait."""
+        read: dict[int, int] = {}
+        for delivery in deliveries:
+            read[delivery.partition] = read.get(delivery.partition, 0) + 1
+        drained = {
+            one.partition: one
+            for one in held
+            if read.get(one.partition, 0) < self._settings.batch and one.next_due is not None and one.next_due <= now
+        }
+        if not drained:
+            return
+        following = await self._store.next_due(list(drained), now + 1)
+        for partition, one in drained.items():
+            one.next_due = following.get(partition)
+        for partition, members in (await self._store.due(list(drained), now, DUE_BATCH)).items():
+            if len(members) == DUE_BATCH:
+                drained[partition].next_due = now
+            for member in members:
+                match = member.split(":")[0]
+                group = groups.setdefault(match, Group(match, drained[partition]))
+                group.items.append(Item(None, None, member))
+
+    def _group(self, held: dict[int, Held], deliveries: Iterable[Delivery], *, redelivered: bool) -> dict[str, Group]:
+        groups: dict[str, Group] = {}
+        for delivery in deliveries:
+            try:
+                envelope = ENVELOPES.decode(delivery.data)
+                match = envelope.command.match
+                if not is_match_id(match) or partition_of(match) != delivery.partition:
+                    raise msgspec.ValidationError("the match is of another partition")
+            except msgspec.DecodeError as error:
+                self._metrics.internal_errors.inc()
+                log.warning("command_unreadable", partition=delivery.partition, id=delivery.id, error=str(error))
+                match, envelope = f"unreadable:{delivery.partition}", None
+            group = groups.setdefault(match, Group(match, held[delivery.partition]))
+            group.items.append(Item(delivery, envelope, redelivered=redelivered))
+        return groups
+
+    # --- decide, commit, publish, acknowledge ------------------------------------------------------------------------
+
+    async def _process(self, groups: dict[str, Group], now: int | None = None) -> None:
+        if now is None and any(item.member for group in groups.values() for item in group.items):
+            now = await self.leases.time()
+        unreadable = [group for group in groups.values() if group.match.startswith("unreadable:")]
+        undecided = [group for group in groups.values() if group not in unreadable]
+        done: list[Group] = []
+        for _ in range(ATTEMPTS):
+            if not undecided:
+                break
+            await self._load(undecided)
+            for group in undecided:
+                await self._decide(group, now or 0)
+            undecided = await self._commit(undecided, done)
+        for group in undecided:
+            log.error("commit_always_conflicts", match=group.match)
+            group.held.reread = True
+        await self._finish(done, unreadable)
+
+    async def _load(self, groups: Sequence[Group]) -> None:
+        """Bring the matches into memory. One that does not replay is left without `live`."""
+        cold = [group for group in groups if group.match not in self._cache]
+        if cold:
+            for group, recorded in zip(cold, await self._store.load([g.match for g in cold]), strict=True):
+                live = Live.empty(recorded, self._limits, self._sign)
+                again = any(item.redelivered or item.member for item in group.items)
+                try:
+                    for _ in live.folding(recorded, with_views=again):
+                        await asyncio.sleep(0)
+                except (Drift, NotAnEntry, Refusal):
+                    self._metrics.replay_mismatches.inc()
+                    log.exception("journal_does_not_replay", match=group.match)
+                    continue
+                self._cache[group.match] = live
+        for group in groups:
+            group.live = self._cache.get(group.match)
+            if group.live is not None:
+                self._cache.move_to_end(group.match)
+
+    async def _decide(self, group: Group, now: int) -> None:
+        """Decide a group's items in order; start again without an item that raises something unexpected."""
+        while True:
+            group.receipts, group.again, group.settled, group.postponed = [], [], [], {}
+            number = 0
+            try:
+                for number, item in enumerate(group.items):
+                    self._decide_item(group, item, now, poisoned=number in group.poisoned)
+                self._abort_if_faulty(group, now)
+            except Exception:
+                self._metrics.internal_errors.inc()
+                self._faults[group.match] = self._faults.get(group.match, 0) + 1
+                log.exception("command_failed", match=group.match)
+                if number in group.poisoned:
+                    raise
+                group.poisoned.add(number)
+                self._cache.pop(group.match, None)
+                await self._load([group])
+            else:
+                return
+
+    def _abort_if_faulty(self, group: Group, now: int) -> None:
+        if group.live is None or self._faults.get(group.match, 0) < FAULTS_UNTIL_ABORT:
+            return
+        match = group.live.match
+        if match.version >= 0 and not match.over:
+            match.abort("internal_error", now or self.leases.now())
+
+    def _decide_item(self, group: Group, item: Item, now: int, *, poisoned: bool) -> None:
+        live = group.live
+        if item.envelope is None or item.delivery is None:
+            self._fire(group, item, now, poisoned=poisoned)
+            return
+        number, at = item.envelope.id, item.delivery.at
+        if poisoned or live is None:
+            refusal = Internal("the server failed on this command; it had no effect")
+            receipt = Receipt(number, None, refusal.reason, refusal.detail, appended=False)
+        else:
+            with logs.about(group.match):
+                receipt = live.decide(number, item.envelope.command, at, group.held.since)
+            if item.redelivered and receipt.version is not None and not receipt.appended:
+                group.again += live.views_again(receipt.version)
+                if receipt.version < live.match.version:
+                    group.again += live.views_again(receipt.version + 1)
+        group.receipts.append((item, receipt))
+
+    def _fire(self, group: Group, item: Item, now: int, *, poisoned: bool) -> None:
+        if poisoned or group.live is None:
+            group.postponed[item.member] = now + self._settings.lease_ms
+            return
+        later, again = group.live.fire(item.member, now, group.held.since)
+        group.again += again
+        if later is None:
+            group.settled.append(item.member)
+        else:
+            group.postponed[item.member] = later
+
+    async def _commit(self, groups: Sequence[Group], done: list[Group]) -> list[Group]:
+        """Commit every group, also one without entries: a refusal, too, counts only from the owner, on the last state.
+
+        Return the groups that lost a race. Groups of partitions that are another worker's now are dropped.
+        """
+        commits = [self._commit_of(group) for group in groups if group.live is not None]
+        with self._metrics.commit_seconds.time():
+            results = iter(await self._store.commit(self.name, commits))
+        conflicts: list[Group] = []
+        for group in groups:
+            result = next(results) if group.live is not None else "OK"
+            if result == "OK":
+                done.append(group)
+            elif result == "CONFLICT":
+                self._metrics.conflicts.inc()
+                self._cache.pop(group.match, None)
+                for item in group.items:
+                    item.redelivered = True
+                conflicts.append(group)
+            else:
+                self.leases.drop(group.held.lease, "lost")
+        return conflicts
+
+    def _commit_of(self, group: Group) -> Commit:
+        live = group.live
+        assert live is not None
+        match = live.match
+        wanted = live.wanted()
+        first = live.committed == 0 and bool(live.lines)
+        lobby_changed = bool(live.lines) and (match.status == "lobby" or any_lobby_line(live))
+        return Commit(
+            lease=group.held.lease,
+            match=group.match,
+            expected=live.committed,
+            head=live.head,
+            lines=live.lines,
+            seed=match.seed if first else None,
+            lobby=None if not lobby_changed else live.summary() if match.status == "lobby" else "remove",
+            ended=match.over and bool(live.lines),
+            due={member: at for member, at in wanted.items() if live.due.get(member) != at},
+        )
+
+    async def _finish(self, done: Sequence[Group], unreadable: Sequence[Group]) -> None:
+        """Publish and acknowledge what is committed; refusals the other way round, so that they stay refused."""
+        refused = [item.delivery for group in unreadable for item in group.items if item.delivery]
+        accepted: list[Delivery] = []
+        messages: list[Message] = []
+        receipts: dict[str, list[Receipt]] = {}
+        settled: dict[int, list[str]] = {}
+        for group in done:
+            partition = group.held.partition
+            settled.setdefault(partition, []).extend(group.settled)
+            messages += group.again
+            if group.live is not None:
+                messages += self._committed(group, group.live, settled[partition])
+            for item, receipt in group.receipts:
+                assert item.delivery is not None
+                assert item.envelope is not None
+                receipts.setdefault(item.envelope.service, []).append(receipt)
+                (refused if receipt.reason else accepted).append(item.delivery)
+                self._count(group, item.envelope, receipt)
+        if refused:
+            await self._store.acknowledge(refused)
+        views = len(messages)
+        messages += [(f"receipts.{service}", pack(batch)) for service, batch in receipts.items()]
+        try:
+            if messages:
+                await self._bus.publish(messages)
+        except BusDown:
+            for group in done:
+                self._cache.pop(group.match, None)
+            raise
+        for group in done:
+            if group.live is not None:
+                group.live.outbox.clear()
+        await self._store.acknowledge(accepted, settled)
+        await self._postpone(done)
+        self._measure(accepted, views)
+        self._evict()
+
+    def _committed(self, group: Group, live: Live, settled: list[str]) -> list[Message]:
+        """Take over what was committed into the match's record; return the views to publish, in order."""
+        match = live.match
+        wanted = live.wanted()
+        settled += [member for member in live.due if member not in wanted]
+        for at in (at for member, at in wanted.items() if live.due.get(member) != at):
+            group.held.next_due = at if group.held.next_due is None else min(group.held.next_due, at)
+        live.due = wanted
+        views = [message for line in live.lines for message in live.outbox.get(line.version, ())]
+        live.committed, live.head, live.lines = match.version + 1, match.head, []
+        if match.over:
+            self._faults.pop(group.match, None)
+        return views
+
+    async def _postpone(self, done: Sequence[Group]) -> None:
+        for group in done:
+            if group.postponed:
+                await self._store.postpone(group.held.partition, group.postponed)
+                soon = min(group.postponed.values())
+                group.held.next_due = soon if group.held.next_due is None else min(group.held.next_due, soon)
+
+    def _measure(self, accepted: Sequence[Delivery], views: int) -> None:
+        now = self.leases.now()
+        for delivery in accepted:
+            self._metrics.end_to_end_seconds.observe(max(0, now - delivery.at) / 1000)
+        self._metrics.views_published.inc(views)
+
+    def _count(self, group: Group, envelope: Envelope, receipt: Receipt) -> None:
+        result = receipt.reason or ("accepted" if receipt.appended else "repeated")
+        kind = type(envelope.command).__name__.lower()
+        self._metrics.commands.labels(kind, result).inc()
+        if isinstance(envelope.command, Submit) and group.live is not None and group.live.match.version >= 0:
+            self._metrics.moves.labels(group.live.match.game.name, result).inc()
+
+    # --- memory --------------------------------------------------------------------------------------------------
+
+    def _evict(self) -> None:
+        while len(self._cache) > self._settings.cached_matches:
+            self._cache.popitem(last=False)
+
+    def _suspect(self) -> None:
+        """After an outage nothing in memory is trusted to be published, and clocks get their grace."""
+        now = self.leases.now()
+        self._cache.clear()
+        for held in self.leases.held.values():
+            held.reread, held.since, held.next_due = True, now, 0
+
+    def _forget(self, held: Held) -> None:
+        for match in [match for match in self._cache if partition_of(match) == held.partition]:
+            del self._cache[match]
+
+    async def present(self, match: str) -> Live | None:
+        """Return a match as the journal has it now, for a question; None if this worker does not own it.
+
+        Only while `deciding` is held, so that nothing undecided shows.
+        """
+        held = self.leases.held.get(partition_of(match))
+        if held is None:
+            return None
+        group = Group(match, held)
+        for _ in range(ATTEMPTS):
+            await self._load([group])
+            if group.live is None:
+                return None
+            holds = await self._store.holds(self.name, held.lease, match, group.live.committed)
+            if holds is None:
+                self.leases.drop(held.lease, "lost")
+                return None
+            if holds:
+                return group.live
+            self._cache.pop(match, None)
+        return None
+
+    @property
+    def deciding(self) -> asyncio.Lock:
+        """Held while matches in memory may be ahead of their journals."""
+        return self._deciding
+
+
+def any_lobby_line(live: Live) -> bool:
+    """Whether the entries about to be committed end the lobby."""
+    return live.committed == 0 or f"{live.match.id}:lobby" in live.due
+
+
+def signer(settings: Settings) -> Signer | None:
+    """Return what signs last hashes with the operator's key, None if none is set."""
+    if settings.signing_key is None:
+        return None
+    return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(settings.signing_key.get_secret_value())).sign
+
+
+async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
+    """Run a worker until SIGTERM or SIGINT; `ready` is told once it takes commands.
+
+    Raises StoreError for a server that cannot be used.
+    """
+    logs.configure(settings, "engine")
+    metrics = Metrics()
+    store = await Store(settings).open()
+    bus = await Bus.connect(settings.nats_url, "croupier-engine")
+    worker = Worker(settings, store, bus, metrics)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, worker.stop)
+    endpoint = None if settings.metrics_port is None else metrics.serve(settings.metrics_host, settings.metrics_port)
+    ready({
+        "event": "ready", "service": "engine", "worker": worker.name,
+        "metrics": None if endpoint is None else f"http://{settings.metrics_host}:{endpoint.port}/metrics",
+    })  # fmt: skip
+    try:
+        await worker.run()
+    finally:
+        if endpoint is not None:
+            endpoint.close()
+        await bus.close()
+        await store.close()
