@@ -117,7 +117,7 @@ def audit(lines: Sequence[bytes], anchor: bytes | None = None, seed: bytes | Non
     With `anchor`, the hash that the last entry must have, a journal without fault is *verified*, else *consistent*.
     `seed` is the server seed of a match that is still running; a journal that has ended brings its own.
     """
-    revealed = _revealed(lines)
+    revealed = journal.revealed(lines)
     match = Match(seed if revealed is None else revealed)
     difference = _first_difference(match, lines)
     if difference is None and not match.over and seed is None:
@@ -267,20 +267,6 @@ def _without_seed(match: Match, lines: Sequence[bytes]) -> Difference:
             return Difference(version, "reveal", "the seed is not lower-case hex")
         head, at = journal.entry_hash(head, data), entry.at
     return Difference(len(lines), "tail", _NO_END)
-
-
-def _revealed(lines: Sequence[bytes]) -> bytes | None:
-    """Return the server seed that the end reveals; the end is looked for from behind, as it should be last."""
-    for data in reversed(lines):
-        if b'"finished"' not in data and b'"aborted"' not in data:
-            continue
-        try:
-            body = journal.read(data).body
-            if isinstance(body, Finished | Aborted):
-                return bytes.fromhex(body.seed)
-        except ValueError:
-            continue
-    return None
 
 
 def _short(text: str) -> str:

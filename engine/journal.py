@@ -6,6 +6,7 @@ are left out. An entry's hash is SHA-256 over `prev`'s 32 bytes and the line's b
 """
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -173,3 +174,17 @@ def split(data: bytes) -> list[bytes]:
     if lines and not lines[-1]:
         lines.pop()
     return lines
+
+
+def revealed(lines: Sequence[bytes]) -> bytes | None:
+    """Return the server seed that the end reveals; the end is looked for from behind, as it should be last."""
+    for data in reversed(lines):
+        if b'"finished"' not in data and b'"aborted"' not in data:
+            continue
+        try:
+            body = read(data).body
+            if isinstance(body, ENDS):
+                return bytes.fromhex(body.seed)
+        except ValueError:
+            continue
+    return None
