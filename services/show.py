@@ -26,6 +26,9 @@ SEAT_FIELDS = frozenset(
 )
 """Fields of moves, events and views that hold a seat or seats of the game."""
 
+WORD_FIELDS = frozenset({"color", "face", "phase", "reason", "source", "to"})
+"""Fields whose words are none of cards, even where they are spelled like one."""
+
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "match": "match",
@@ -102,10 +105,15 @@ class Story:
         self._words = WORDS[lang]
         self._seat = seat
         self._hands = hands
-        self._verdict = audit(lines)
+        self.verdict = audit(lines)
         self._match = Match(journal.revealed(lines))
         self._titles: dict[str, str] = {}
         self._names: dict[int, str] = {}
+
+    @property
+    def seats(self) -> frozenset[int]:
+        """The numbers of the seats that somebody took, as far as the lines can be read."""
+        return frozenset(body.seat for body in map(_body, self._lines) if isinstance(body, Joined))
 
     def tell(self, at: int | None = None) -> Iterator[Text]:
         """Yield the lines of the story; with `at` the header, that entry and the position after it.
@@ -124,7 +132,7 @@ class Story:
                 self._titles = {card.code: getattr(card, self._lang) for card in match.game.cards}
                 yield from self._header(entry.body)
             if isinstance(entry.body, Joined):
-                self._names[entry.body.seat] = _safe(entry.body.name) or f"#{entry.body.seat}"
+                self._names[entry.body.seat] = printable(entry.body.name) or f"#{entry.body.seat}"
             if at in (None, version):
                 yield from self._entry(entry)
                 if self._hands and match.players and at is None:
@@ -132,24 +140,24 @@ class Story:
             if at == version:
                 yield from self._position()
                 return
-        difference = self._verdict.difference
+        difference = self.verdict.difference
         if difference is not None:
             yield Text()
             text = self._words["differs"].format(
-                version=difference.version, field=difference.field, detail=_safe(difference.detail)
+                version=difference.version, field=difference.field, detail=printable(difference.detail)
             )
             yield Text(text, "bold red")
 
     def _header(self, created: Created) -> Iterator[Text]:
         match, words = self._match, self._words
         title = Text(match.game.titles[self._lang], "bold")
-        title.append(f"  {created.rules}  {words['match']} {_safe(created.match)}", "dim")
+        title.append(f"  {created.rules}  {words['match']} {printable(created.match)}", "dim")
         yield title
         options = " · ".join(self._option(name, value) for name, value in created.options.items())
         yield Text(f"{words['options']}: {options}")
         clock = words["none"] if created.clock is UNSET else f"{created.clock / 1000:g} s"
         yield Text(f"{words['clock']}: {clock}")
-        plans = ", ".join(words["open"] if plan.kind == "open" else _safe(plan.kind) for plan in created.seats)
+        plans = ", ".join(words["open"] if plan.kind == "open" else printable(plan.kind) for plan in created.seats)
         yield Text(f"{words['seats']}: {plans}")
         yield Text()
 
@@ -171,7 +179,7 @@ class Story:
             yield Text(f"{INDENT}{self._words['scores']}: {told}")
             yield Text(f"{INDENT}{self._words['winners']}: {self._value('winners', list(entry.body.result.winners))}")
         if isinstance(entry.body, Finished | Aborted):
-            yield Text(f"{INDENT}{self._words['reveal']}: {_safe(entry.body.seed)}", "dim")
+            yield Text(f"{INDENT}{self._words['reveal']}: {printable(entry.body.seed)}", "dim")
             yield Text(f"{INDENT}{self._words['last hash']}: {self._match.head.hex()}", "dim")
 
     def _head(self, entry: Entry) -> Text:
@@ -204,7 +212,7 @@ class Story:
             case Finished():
                 text.append(words["finished"], "bold green")
             case Aborted(reason=reason):
-                text.append(words["aborted"].format(reason=_safe(reason)), "bold yellow")
+                text.append(words["aborted"].format(reason=printable(reason)), "bold yellow")
 
     def _events(self) -> Iterator[Text]:
         match = self._match
@@ -249,19 +257,19 @@ class Story:
                     return self._name(self._match.players[value])
                 return str(value)
             case str():
-                return self._titles.get(value, _safe(value))
+                return printable(value) if field in WORD_FIELDS else self._titles.get(value, printable(value))
             case [*values]:
                 return f"[{', '.join(self._value(field, each) for each in values)}]"
             case {"cards": cards, **rest} if not rest:
                 return self._value("cards", cards)
             case {**fields}:
                 return f"({', '.join(f'{key} {self._value(str(key), each)}' for key, each in fields.items())})"
-        return _safe(str(value))
+        return printable(str(value))
 
     def _name(self, seat: int) -> str:
         if name := self._names.get(seat):
             return name
-        return _safe(self._match.seats[seat].kind) if seat in range(len(self._match.seats)) else f"#{seat}"
+        return printable(self._match.seats[seat].kind) if seat in range(len(self._match.seats)) else f"#{seat}"
 
     def _own(self, seats: Sequence[int]) -> Iterator[Text]:
         game, state = self._match.game, self._match.state
@@ -291,7 +299,7 @@ class Story:
 
     def _rest(self, version: int, at: int | None) -> Iterator[Text]:
         """Yield the moves of a journal that cannot be dealt again for want of the seed."""
-        difference = self._verdict.difference
+        difference = self.verdict.difference
         if difference is None or difference.version <= version or self._match.seed is not None:
             return
         yield Text(self._words["undealt"], "yellow")
@@ -306,11 +314,18 @@ class Story:
                 yield text
 
 
+def _body(data: bytes) -> Body | None:
+    try:
+        return journal.read(data).body
+    except NotAnEntry:
+        return None
+
+
 def _plain(value: Struct) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(value))
     return fields
 
 
-def _safe(text: str) -> str:
+def printable(text: str) -> str:
     """Return text that cannot steer a terminal or turn a line around."""
     return "".join(letter if letter.isprintable() else f"\\u{{{ord(letter):x}}}" for letter in text)

@@ -1,0 +1,198 @@
+"""`croupier audit`, `croupier scenario` and `croupier show`: what needs journals or files, but no server.
+
+`cli.py` calls `register`. Exit codes: 0 all is well, 1 something differs or failed, 2 the command was asked wrongly.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from engine import journal
+from engine import scenario as scenarios
+from engine.audit import Audited, Source, files, parse_hash
+from services.audit_report import Report, audit_all, report
+from services.show import Story, printable
+
+MatchSources = Callable[[Sequence[str]], Iterable[Source]]
+"""Returns the journals of matches in Redis by their ids, those that still run with their seed."""
+
+MATCH_ID = re.compile(r"\d{3}[0-9a-z]{22}")
+USAGE = 2
+
+
+class Language(StrEnum):
+    """Languages that the catalogue has."""
+
+    de = "de"
+    en = "en"
+
+
+def register(app: typer.Typer, matches: MatchSources | None = None) -> None:
+    """Add the commands to `app`. With `matches`, `audit` also takes the ids of matches."""
+
+    def audit(
+        paths: Annotated[list[str], typer.Argument(metavar="PATH|MATCH", help="Files, folders or match ids.")],
+        hashes: Annotated[
+            list[str] | None, typer.Option("--hash", metavar="MATCH=HEX", help="The last hash that a match must have.")
+        ] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+        quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what differs.")] = False,
+    ) -> None:
+        """Check journals: every deal, move and result again. A last hash may stand in NAME.hash beside NAME.jsonl."""
+        _audit(paths, hashes or [], matches, as_json=as_json, quiet=quiet)
+
+    app.command()(audit)
+    app.command()(scenario)
+    app.command()(show)
+
+
+# --- audit -----------------------------------------------------------------------------------------------------------
+
+
+def _audit(
+    paths: Sequence[str], hashes: Sequence[str], matches: MatchSources | None, *, as_json: bool, quiet: bool
+) -> None:
+    anchors = dict(map(_anchor, hashes))
+    known = [path for path in paths if Path(path).exists()]
+    ids = [path for path in paths if path not in known]
+    for name in ids:
+        if matches is None or not MATCH_ID.fullmatch(name):
+            _usage(f"there is no file or folder {name}" + (", and it is no match id" if matches else ""))
+    sources: Iterable[Source] = files(map(Path, known))
+    if matches is not None and ids:
+        sources = chain(sources, matches(ids))
+    loud = not (quiet or as_json)
+    audited = audit_all(sources, anchors)
+    found = report(map(_say, audited) if loud and sys.stdout.isatty() else _progress(audited, say=loud))
+    if not found.journals:
+        _usage("there is no journal (*.jsonl) under " + ", ".join(paths))
+    if as_json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+    elif found.different or loud:
+        for line in found.journals if quiet else ():
+            if line.verdict.difference:
+                _say(Audited(line.source, line.verdict))
+        _sum_up(found)
+    raise typer.Exit(1 if found.different else 0)
+
+
+def _anchor(given: str) -> tuple[str, bytes]:
+    match, _, text = given.partition("=")
+    if not match:
+        _usage(f"--hash {given}: it is MATCH=HEX")
+    try:
+        return match, parse_hash(text)
+    except ValueError as error:
+        _usage(f"--hash {given}: {error}")
+
+
+def _progress(audited: Iterable[Audited], *, say: bool) -> Iterator[Audited]:
+    """Yield the verdicts and, while they come, tell a terminal on stderr how many there are."""
+    columns = SpinnerColumn(), TextColumn("{task.completed} journals, {task.fields[different]} differ")
+    console = Console(stderr=True)
+    with Progress(
+        *columns,
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("audit", total=None, different=0)
+        different = 0
+        for each in audited:
+            different += each.verdict.difference is not None
+            bar.update(task, advance=1, different=different)
+            yield _say(each) if say else each
+
+
+def _say(audited: Audited) -> Audited:
+    """Print a verdict; return it."""
+    name, verdict = audited
+    lines = [f"{verdict.outcome:<10}  {name}"]
+    if verdict.difference is None:
+        lines[0] += f"  ({verdict.rules}, {verdict.status}, {verdict.entries} entries, {verdict.moves} moves)"
+    else:
+        lines.append(f"            entry {verdict.difference.version}, {verdict.difference.field}")
+        lines[1] += f": {verdict.difference.detail}"
+    sys.stdout.write("".join(printable(line) + "\n" for line in lines))
+    return audited
+
+
+def _sum_up(found: Report) -> None:
+    if found.consistent:
+        sys.stdout.write("consistent: without fault, but no last hash was given that would show a journal made anew\n")
+    sys.stdout.write(f"{found.verified} verified, {found.consistent} consistent, {found.different} different\n")
+
+
+# --- scenario --------------------------------------------------------------------------------------------------------
+
+
+def scenario(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Scenario files, or folders of them.")],
+) -> None:
+    """Play scripted matches and compare what they expect."""
+    for path in paths:
+        if not path.exists():
+            _usage(f"there is no file or folder {path}")
+    passed = failed = 0
+    for file in scenarios.files(paths):
+        difference = _run(file)
+        if difference is None:
+            passed += 1
+        else:
+            failed += 1
+            sys.stdout.write(printable(f"{file}: {difference}") + "\n")
+    sys.stdout.write(f"{passed} passed, {failed} failed\n")
+    raise typer.Exit(1 if failed else 0)
+
+
+def _run(file: Path) -> str | None:
+    """Return in which step a scenario differs and how, None if it holds."""
+    try:
+        scenarios.run(file.read_bytes())
+    except (scenarios.Failure, OSError) as failure:
+        return str(failure)
+    except Exception as error:  # noqa: BLE001 - a fault of the rules fails one scenario, not the run
+        return f"the rules failed: {type(error).__name__}: {error}"
+    return None
+
+
+# --- show ------------------------------------------------------------------------------------------------------------
+
+
+def show(
+    file: Annotated[Path, typer.Argument(help="A journal.")],
+    hands: Annotated[bool, typer.Option("--hands", help="All hands after each entry.")] = False,
+    at: Annotated[int | None, typer.Option("--at", metavar="VERSION", help="One entry, and the position.")] = None,
+    seat: Annotated[int | None, typer.Option("--seat", help="As this seat knew it.")] = None,
+    lang: Annotated[Language, typer.Option("--lang", help="Language of the cards' titles.")] = Language.en,
+) -> None:
+    """Tell a journal as a person wants to read it."""
+    try:
+        lines = journal.split(file.read_bytes())
+    except OSError as error:
+        _usage(f"{file} cannot be read: {error.strerror}")
+    if at is not None and at not in range(len(lines)):
+        _usage(f"the journal has the entries 0 to {len(lines) - 1}, not {at}")
+    story = Story(lines, lang=lang.value, seat=seat, hands=hands)
+    if seat is not None and seat not in story.seats:
+        _usage(f"nobody took seat {seat}")
+    console = Console(soft_wrap=True, highlight=False)
+    for line in story.tell(at):
+        console.print(line)
+    raise typer.Exit(1 if story.verdict.difference else 0)
+
+
+def _usage(problem: str) -> NoReturn:
+    sys.stderr.write(f"croupier: {printable(problem)}\n")
+    raise typer.Exit(USAGE)
