@@ -165,3 +165,8 @@ OPEN: dict[str, set[str]] = {
     "toms_time_bluff/1": {"hidden.play"},
 }
 """Fields of other seats' `own` and of `hidden` that tell nothing secret: everybody can work them out."""
+
+PASSING: dict[str, set[str]] = {
+    "toms_time_bluff/1": {"turned.aside", "replaced.aside", "replaced.card"},
+}
+"""Fields of events that show everybody cards which may be out of sight again when the move is done."""
