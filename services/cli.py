@@ -1,0 +1,176 @@
+"""The command line: `croupier COMMAND`. Each service has its own entry here."""
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from engine import registry
+from engine.refusals import UnknownGame
+from services.local import LocalProcessError
+from services.settings import Durability, Settings, SettingsError, load, settings_table
+from services.store import StoreError
+
+if TYPE_CHECKING:
+    from services.stack import Stack
+
+app = typer.Typer(
+    name="croupier",
+    help="Deal card games over a network: keep every move, show each seat only its own, let anybody verify the deal.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+SERVICES = "Services"
+JOURNALS = "Journals"
+PLAY = "Playing"
+
+Serve = Callable[[Settings, Callable[[dict[str, Any]], None]], Coroutine[Any, Any, None]]
+
+
+def _ready(facts: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(facts) + "\n")
+    sys.stdout.flush()
+
+
+def _serve(serve: Serve, *require: str) -> None:
+    import uvloop  # noqa: PLC0415 - not needed for --help
+
+    try:
+        uvloop.run(serve(load(require=require), _ready))
+    except (SettingsError, StoreError, OSError) as error:
+        err.print(str(error), style="red", markup=False)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+@app.command(rich_help_panel=SERVICES)
+def match() -> None:
+    """Run the match service: the gRPC front that clients talk to.
+
+    Needs CROUPIER_TOKEN_KEY, and Redis and NATS where the settings say (croupier settings lists them). Stops cleanly on
+    Ctrl-C and SIGTERM.
+    """
+    from services.match.service import serve  # noqa: PLC0415 - gRPC loads only where it is needed
+
+    _serve(serve, "token_key")
+
+
+@app.command(rich_help_panel=SERVICES)
+def engine() -> None:
+    """Run an engine worker: it decides, writes the journals and publishes the views. Run as many as you like.
+
+    Needs Redis and NATS where the settings say. Stops cleanly on Ctrl-C and SIGTERM, giving its partitions back.
+    """
+    from services.engine.worker import serve  # noqa: PLC0415 - as above
+
+    _serve(serve)
+
+
+@app.command(rich_help_panel=SERVICES)
+def up(
+    engines: Annotated[int, typer.Option(min=1, max=64, help="How many engine workers.")] = 2,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="gRPC port; 0: a free one.")] = 50051,
+    data: Annotated[Path, typer.Option(help="Folder for data, keys and logs.")] = Path(".croupier"),
+    durability: Annotated[str, typer.Option(help="memory, everysec or fsync.")] = "everysec",
+) -> None:
+    """Run everything on this machine until Ctrl-C: Redis, NATS, a match service and engine workers.
+
+    Started again with the same folder, it goes on with the matches that are there.
+    """
+    from services.stack import Stack  # noqa: PLC0415 - as above
+
+    try:
+        stack = Stack(data, engines=engines, durability=Durability.parse(durability), grpc_port=port)
+    except ValueError:
+        err.print(f"--durability: {durability!r}; allowed: memory, everysec or fsync", style="red")
+        raise typer.Exit(2) from None
+    told = _told_to_stop()
+    try:
+        with ExitStack() as running:
+            with err.status("starting Redis, NATS, the match service and the engine workers"):
+                running.enter_context(stack)
+            _say_where(stack, data)
+            while not told.wait(1):
+                stack.check()
+            err.print("stopping")
+    except LocalProcessError as error:
+        err.print(str(error), style="red", markup=False)
+        raise typer.Exit(1) from None
+
+
+def _told_to_stop() -> threading.Event:
+    """Return what Ctrl-C or SIGTERM will set."""
+    told = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        told.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    return told
+
+
+def _say_where(stack: "Stack", data: Path) -> None:
+    out.print(f"[green]Croupier is up.[/] Data, keys and logs are in {data}.")
+    out.print(f"  gRPC       {stack.grpc}")
+    out.print(f"  NATS       {stack.nats.url}")
+    out.print(f"  WebSocket  {stack.nats.websocket_url}")
+    out.print(f"  Redis      {stack.redis.url}")
+    out.print(f"  operator   authorization: Bearer $(cat {data}/operator_key.secret)")
+    out.print("Stop with Ctrl-C.")
+
+
+@app.command(rich_help_panel=PLAY)
+def demo(
+    matches: Annotated[int, typer.Option(min=1, max=2000, help="How many matches, all at once.")] = 20,
+    seats: Annotated[int, typer.Option(min=2, max=6, help="Seats of each match.")] = 4,
+    engines: Annotated[int, typer.Option(min=1, max=64, help="How many engine workers.")] = 2,
+    game: Annotated[list[str] | None, typer.Option(help="Games to play in turn; all by default.")] = None,
+) -> None:
+    """Play matches to the end on a stack of its own, then read every journal back and audit it.
+
+    The players speak only the public interfaces. Exits with 1 if a match did not end or a journal is not verified.
+    """
+    from services.demo import DemoFailedError, demo  # noqa: PLC0415 - as above
+
+    names = game or list(dict.fromkeys(known.name for known in registry.games()))
+    try:
+        good = demo(out, games=names, matches=matches, seats=seats, engines=engines)
+    except UnknownGame as refusal:
+        err.print(refusal.detail, style="red")
+        raise typer.Exit(2) from None
+    except (DemoFailedError, LocalProcessError) as error:
+        err.print(str(error), style="red", markup=False)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    if not good:
+        raise typer.Exit(1)
+
+
+@app.command(rich_help_panel=SERVICES)
+def settings() -> None:
+    """Print all settings: variable, default, unit, what is allowed and what it means."""
+    sys.stdout.write(settings_table())
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

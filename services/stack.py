@@ -1,0 +1,106 @@
+"""Everything on one machine: Redis, NATS, a match service and engine workers, each a process of its own.
+
+`croupier up`, `croupier demo`, the end-to-end tests and the benchmarks start the same stack.
+"""
+
+import json
+import os
+import secrets
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from services.local import LocalProcessError, NatsServer, RedisServer, ServiceProcess
+from services.settings import PREFIX, Durability
+
+KEYS = {"token_key": 32, "operator_key": 32}
+"""Secrets that a stack makes for itself, by setting: how many random bytes."""
+
+
+class Stack:
+    """The processes, started in the order in which they need each other and stopped in reverse.
+
+    Data, keys and logs lie in `folder`; started again in the same folder, the stack goes on with its matches.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        engines: int = 2,
+        durability: Durability = Durability("everysec"),  # noqa: B008  it is frozen
+        grpc_port: int | None = None,
+        env: dict[str, str] | None = None,
+    ) -> None:
+        """Prepare. `env` overrides settings, by their variables, for every service."""
+        self.folder = folder
+        self.redis = RedisServer(folder, durability=durability)
+        self.nats = NatsServer(folder, websocket_port=0)
+        self.match: ServiceProcess
+        self.engines: list[ServiceProcess] = []
+        self._count = engines
+        self._durability = durability
+        self._grpc_port = grpc_port
+        self._extra = dict(env or {})
+        self._running = ExitStack()
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as running:
+            running.enter_context(self.redis)
+            running.enter_context(self.nats)
+            for number in range(self._count):
+                self.engines.append(running.enter_context(self.service("engine", f"engine-{number}")))
+            self.match = running.enter_context(self.service("match", "match", grpc_port=self._grpc_port or 0))
+            self._running = running.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running.__exit__(kind, value, trace)
+
+    def check(self) -> None:
+        """Raise LocalProcessError, with its last log lines, if a process has ended by itself."""
+        for process in (self.redis, self.nats, self.match, *self.engines):
+            if not process.running:
+                raise LocalProcessError(
+                    f"{process.name} has ended by itself; its last log lines:\n{process.last_log_lines()}"
+                )
+
+    @property
+    def grpc(self) -> str:
+        """Where the match service listens: `host:port`."""
+        return str(json.loads(self.match.ready_line)["grpc"])
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The settings of this stack's services, as environment variables; holds secrets."""
+        settings = {
+            "redis_url": self.redis.url,
+            "nats_url": self.nats.url,
+            "durability": str(self._durability),
+            "data_dir": str(self.folder),
+            **self._keys(),
+        }
+        return {f"{PREFIX}{name.upper()}": value for name, value in settings.items()} | self._extra
+
+    def service(self, kind: str, name: str, *, grpc_port: int | None = None) -> ServiceProcess:
+        """Return one more service of this stack, not started yet."""
+        env = self.environment
+        if grpc_port is not None:
+            env.setdefault(f"{PREFIX}GRPC_PORT", str(grpc_port))
+        return ServiceProcess((kind,), self.folder, name=name, env=env)
+
+    def _keys(self) -> dict[str, str]:
+        """Read the secrets from the folder; make those that are not there."""
+        keys = {}
+        for name, size in KEYS.items():
+            path = self.folder / f"{name}.secret"
+            if not path.exists():
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(handle, "w") as file:
+                    file.write(secrets.token_hex(size))
+            keys[name] = path.read_text().strip()
+        return keys
