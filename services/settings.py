@@ -192,8 +192,15 @@ class Settings(BaseSettings):
         "Key that signs the tokens of seats (HS256), the same for all match services. The match service needs it.",
         allowed="32 or more characters",
     )
+    token_ttl_s: int = _setting(
+        7 * 86_400,
+        "How long a token holds; repeating the call that gave it renews it.",
+        unit="s", ge=60, le=366 * 86_400,
+    )  # fmt: skip
     operator_key: LongSecret | None = _setting(
-        None, "Secret that lets an operator abort matches; unset: nobody may.", allowed="32 or more characters"
+        None,
+        "Secret that lets an operator abort matches (unset: nobody may); once it is set only he creates matches, too.",
+        allowed="32 or more characters",
     )
     signing_key: Ed25519Seed | None = _setting(
         None,

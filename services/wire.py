@@ -355,6 +355,7 @@ _CODES: Mapping[str, grpc.StatusCode] = {
     "NO_OWNER": grpc.StatusCode.UNAVAILABLE,
     "OUTCOME_UNKNOWN": grpc.StatusCode.DEADLINE_EXCEEDED,
     "INTERNAL": grpc.StatusCode.INTERNAL,
+    "INTERRUPTED": grpc.StatusCode.UNAVAILABLE,
 }
 
 REFUSALS: Mapping[str, tuple[match_service_pb2.RefusalReason, grpc.StatusCode]] = {

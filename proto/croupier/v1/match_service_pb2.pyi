@@ -49,6 +49,7 @@ class RefusalReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NO_OWNER: _ClassVar[RefusalReason]
     OUTCOME_UNKNOWN: _ClassVar[RefusalReason]
     INTERNAL: _ClassVar[RefusalReason]
+    INTERRUPTED: _ClassVar[RefusalReason]
 REFUSAL_REASON_UNSPECIFIED: RefusalReason
 MALFORMED_REQUEST: RefusalReason
 UNKNOWN_GAME: RefusalReason
@@ -84,6 +85,7 @@ TOO_MANY_MATCHES: RefusalReason
 NO_OWNER: RefusalReason
 OUTCOME_UNKNOWN: RefusalReason
 INTERNAL: RefusalReason
+INTERRUPTED: RefusalReason
 
 class Refusal(_message.Message):
     __slots__ = ("reason", "message", "metadata")

@@ -125,7 +125,8 @@ class MatchServiceServicer(object):
 
     def CreateMatch(self, request, context):
         """Opens a match and seats nobody. Repeated with the same request id and parameters it returns
-        the same match with a fresh host token.
+        the same match with a fresh host token. Where an operator has set a key only he may: the key
+        goes into the call's metadata as in AbortMatch, or it is refused as NOT_OPERATOR.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

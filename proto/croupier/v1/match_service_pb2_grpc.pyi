@@ -44,7 +44,8 @@ class MatchServiceStub:
     """The games that this server deals: options, cards, computer levels."""
     CreateMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreateMatchRequest, _match_service_pb2.CreateMatchResponse]
     """Opens a match and seats nobody. Repeated with the same request id and parameters it returns
-    the same match with a fresh host token.
+    the same match with a fresh host token. Where an operator has set a key only he may: the key
+    goes into the call's metadata as in AbortMatch, or it is refused as NOT_OPERATOR.
     """
     ListMatches: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
     """Matches in the lobby."""
@@ -89,7 +90,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """The games that this server deals: options, cards, computer levels."""
     CreateMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreateMatchRequest, _match_service_pb2.CreateMatchResponse]  # type: ignore[assignment]
     """Opens a match and seats nobody. Repeated with the same request id and parameters it returns
-    the same match with a fresh host token.
+    the same match with a fresh host token. Where an operator has set a key only he may: the key
+    goes into the call's metadata as in AbortMatch, or it is refused as NOT_OPERATOR.
     """
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]  # type: ignore[assignment]
     """Matches in the lobby."""
@@ -143,7 +145,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.CreateMatchResponse, _abc.Awaitable[_match_service_pb2.CreateMatchResponse]]:
         """Opens a match and seats nobody. Repeated with the same request id and parameters it returns
-        the same match with a fresh host token.
+        the same match with a fresh host token. Where an operator has set a key only he may: the key
+        goes into the call's metadata as in AbortMatch, or it is refused as NOT_OPERATOR.
         """
 
     @_abc_1.abstractmethod

@@ -1,0 +1,141 @@
+"""What a request must be before it costs anybody anything: forms, bounds, keys. Each check raises its Refused."""
+
+import hmac
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import to_builtins
+
+from croupier.v1 import match_service_pb2
+from engine import registry
+from engine.journal import SeatPlan
+from engine.match import MAX_CLIENT_SEED, MAX_NAME, OPEN
+from services import wire
+from services.commands import Create, client_seed_of, is_match_id, match_id, partition_of, request_hash
+from services.match.refused import Context, Refused
+from services.settings import Settings
+
+MIN_REQUEST_ID = 16
+MAX_REQUEST_ID = 64
+MAX_REASON = 200
+_BEARER = re.compile(r"[Bb]earer +(\S+)")
+
+
+def known_match(match: str, partitions: int) -> str:
+    """Return a match id that may reach a key or a subject; anything else is UNKNOWN_MATCH."""
+    if not is_match_id(match) or partition_of(match) >= partitions:
+        raise Refused("UNKNOWN_MATCH", "there is no such match")
+    return match
+
+
+def request_id(given: bytes) -> bytes:
+    """Return a request id of a safe length."""
+    if not MIN_REQUEST_ID <= len(given) <= MAX_REQUEST_ID:
+        raise malformed("request_id", f"a request id has {MIN_REQUEST_ID} to {MAX_REQUEST_ID} random bytes")
+    return given
+
+
+def name(given: str) -> str:
+    """Return a name that may be shown."""
+    if not given.strip():
+        raise Refused("BAD_NAME", "a name is not empty", field="name")
+    if len(given) > MAX_NAME:
+        raise Refused("BAD_NAME", f"a name has at most {MAX_NAME} characters", field="name")
+    if any(unicodedata.category(letter) == "Cc" for letter in given):
+        raise Refused("BAD_NAME", "a name has no control characters", field="name")
+    if not unicodedata.is_normalized("NFC", given):
+        raise Refused("BAD_NAME", "a name is in Unicode's normal form NFC", field="name")
+    return given
+
+
+def client_seed(request: Any, request_id: bytes) -> bytes:
+    """Return the client seed of a join: the given one, else one that a repeat gets too."""
+    if not request.HasField("client_seed"):
+        return client_seed_of(request_id)
+    seed: bytes = request.client_seed
+    if len(seed) > MAX_CLIENT_SEED:
+        raise malformed("client_seed", f"a client seed has at most {MAX_CLIENT_SEED} bytes")
+    return seed
+
+
+def since(request: Any) -> int | None:
+    """Return the version that a client has seen, None if it has seen none."""
+    if not request.HasField("since"):
+        return None
+    if request.since < 0:
+        raise malformed("since", "versions count from 0")
+    return int(request.since)
+
+
+def abort_reason(given: str) -> str:
+    """Return a reason that everybody may read."""
+    if not given.strip() or len(given) > MAX_REASON or not given.isprintable():
+        raise malformed("reason", f"a reason has 1 to {MAX_REASON} printable characters")
+    return given
+
+
+def operator(context: Context, settings: Settings) -> None:
+    """Let the operator pass. Without a key in the settings nobody is the operator."""
+    key = settings.operator_key
+    given = None
+    for header, value in context.invocation_metadata() or ():
+        if header == "authorization" and isinstance(value, str):
+            given = _BEARER.fullmatch(value)
+    if key is None or given is None or not hmac.compare_digest(given[1].encode(), key.get_secret_value().encode()):
+        raise Refused("NOT_OPERATOR", "only the operator may do this")
+
+
+def create(request: match_service_pb2.CreateMatchRequest, settings: Settings) -> Create:
+    """Return the command that a request for a match means, its options filled in.
+
+    Raises the engine's refusals, too: UnknownGame, BadOptions, BadSeats.
+    """
+    identity = request_id(request.request_id)
+    if request.HasField("code") or request.fresh_code:
+        raise Refused("NO_CODE", "there are no game codes for this game")
+    if request.private:
+        raise malformed("private", "private matches are not offered yet")
+    if request.HasField("absent_policy") and request.absent_policy != "default":
+        raise malformed("absent_policy", "the only absence policy is default")
+    seats = _plans(request.seats)
+    name, given = wire.options_from_proto(request.options)
+    if request.HasField("rules"):
+        game = registry.find(request.rules)
+        if game.name != name:
+            raise malformed("rules", f"these are no rules of {name}")
+    else:
+        game = registry.newest(name)
+    return Create(
+        match=match_id(identity, settings.partitions),
+        request=request_hash(identity),
+        rules=game.rules,
+        options=to_builtins(game.options(given, len(seats))),
+        seats=seats,
+        clock=_clock(request, settings),
+        private=False,
+    )
+
+
+def _plans(seats: Sequence[match_service_pb2.SeatSetup]) -> tuple[SeatPlan, ...]:
+    for number, seat in enumerate(seats):
+        if seat.kind not in ("", OPEN):
+            raise Refused("BAD_SEATS", "there are no computer players of that level", seat=number)
+        if seat.HasField("thinking_ms"):
+            raise malformed("seats", "only computer players have a thinking time")
+    return (SeatPlan(OPEN),) * len(seats)
+
+
+def _clock(request: match_service_pb2.CreateMatchRequest, settings: Settings) -> int | None:
+    if not request.HasField("clock_ms"):
+        return settings.default_clock_ms
+    if not settings.min_clock_ms <= request.clock_ms <= settings.max_clock_ms:
+        allowed = f"from {settings.min_clock_ms} to {settings.max_clock_ms} milliseconds"
+        raise malformed("clock_ms", f"a clock runs {allowed}")
+    return request.clock_ms
+
+
+def malformed(field: str, detail: str) -> Refused:
+    """Return the refusal of a field that has not its form."""
+    return Refused("MALFORMED_REQUEST", detail, field=field)

@@ -1,0 +1,119 @@
+"""Matches in the lobby, from the index that the owners of the partitions keep."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import structlog
+from google.protobuf.timestamp_pb2 import Timestamp
+from msgspec import Struct
+
+from croupier.v1 import match_service_pb2
+from engine.match import OPEN
+from services import wire
+from services.commands import is_match_id, partition_of
+from services.match.checks import malformed
+from services.store import Store
+from services.views import SeatInfo
+
+PAGE = 50
+MAX_PAGE = 200
+
+log = structlog.get_logger()
+
+
+class Summary(Struct, frozen=True):
+    """What the index says of a match; `created` is Unix milliseconds."""
+
+    match: str
+    rules: str
+    options: dict[str, Any]
+    seats: tuple[SeatInfo, ...]
+    clock: int | None
+    commitment: str
+    created: int
+    private: bool
+
+
+_SUMMARIES = msgspec.json.Decoder(Summary)
+
+
+async def find(
+    store: Store, request: match_service_pb2.ListMatchesRequest, partitions: int
+) -> match_service_pb2.ListMatchesResponse:
+    """Return a page of the open matches that pass the request's filters, ascending by match id.
+
+    Ids begin with their partition, so the last one is all that the next page has to know. Raises MALFORMED_REQUEST.
+    """
+    size = _page_size(request.page_size)
+    after = request.page_token
+    if after and not (is_match_id(after) and partition_of(after) < partitions):
+        raise malformed("page_token", "this is no page of this server")
+    found: list[match_service_pb2.MatchSummary] = []
+    async for summary in _one(store, request.match) if request.HasField("match") else _all(store, after, partitions):
+        if not _wanted(summary, request):
+            continue
+        if len(found) == size:
+            return match_service_pb2.ListMatchesResponse(matches=found, next_page_token=found[-1].match)
+        found.append(_message(summary))
+    return match_service_pb2.ListMatchesResponse(matches=found)
+
+
+def _page_size(given: int) -> int:
+    if given < 0:
+        raise malformed("page_size", "a page has no negative size")
+    return min(given, MAX_PAGE) or PAGE
+
+
+async def _one(store: Store, match: str) -> AsyncIterator[Summary]:
+    if is_match_id(match):
+        data = await store.lobby_entry(match)
+        if data is not None and (summary := _read(match, data)):
+            yield summary
+
+
+async def _all(store: Store, after: str, partitions: int) -> AsyncIterator[Summary]:
+    """Give the summaries behind a match id; reads a partition only when it comes to it."""
+    for partition in range(partition_of(after) if after else 0, partitions):
+        lobby = await store.lobby(partition)
+        for match in sorted(match for match in lobby if match > after):
+            if summary := _read(match, lobby[match]):
+                yield summary
+
+
+def _read(match: str, data: bytes) -> Summary | None:
+    try:
+        return _SUMMARIES.decode(data)
+    except msgspec.DecodeError as error:
+        log.warning("summary_unreadable", match=match, error=error)
+        return None
+
+
+def _wanted(summary: Summary, request: match_service_pb2.ListMatchesRequest) -> bool:
+    given = request.HasField
+    if summary.private:
+        return False
+    if given("game") and summary.rules.split("/")[0] != request.game:
+        return False
+    if given("rules") and summary.rules != request.rules:
+        return False
+    if given("min_open_seats") and sum(seat.kind == OPEN for seat in summary.seats) < request.min_open_seats:
+        return False
+    if given("min_clock_ms") and summary.clock is not None and summary.clock < request.min_clock_ms:
+        return False
+    return not given("max_clock_ms") or (summary.clock is not None and summary.clock <= request.max_clock_ms)
+
+
+def _message(summary: Summary) -> match_service_pb2.MatchSummary:
+    created = Timestamp()
+    created.FromMilliseconds(summary.created)
+    return match_service_pb2.MatchSummary(
+        match=summary.match,
+        rules=summary.rules,
+        options=wire.options_to_proto(summary.rules.split("/")[0], summary.options),
+        seats=[msgspec.structs.asdict(seat) for seat in summary.seats],
+        clock_ms=summary.clock,
+        commitment=summary.commitment,
+        created=created,
+        private=summary.private,
+    )

@@ -1,0 +1,162 @@
+"""The stream of moves: many seats, several commands and receipts a message.
+
+Nothing here waits for one command: receipts come when they come, and those that are ready together leave together.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from typing import NamedTuple
+
+from croupier.v1 import match_service_pb2
+from engine.refusals import MalformedMove
+from services import wire
+from services.commands import Receipt, Submit
+from services.match.pace import Pace
+from services.match.receipts import Courier
+from services.match.refused import Interrupted, Refused
+from services.match.tokens import SeatClaim, Tokens
+
+MAX_IN_FLIGHT = 1024
+"""Commands of one stream that have no receipt yet."""
+MAX_UNREAD = 4096
+"""Answers that wait for a slow reader, from which on nothing more is read from him."""
+MAX_TOGETHER = 1024
+"""Receipts in one message, so that it is one that every client takes."""
+MAX_HANDLES = 16_384
+
+
+class Outcome(NamedTuple):
+    """A refusal that is made here, before the intake."""
+
+    reason: str
+    detail: str
+    fields: dict[str, str | int] = {}  # noqa: RUF012 - never changed
+
+
+def submit(seat: SeatClaim, command: match_service_pb2.Command | match_service_pb2.SubmitMoveRequest) -> Submit:
+    """Return the command for a move of a seat. Raises MalformedMove."""
+    game, move = wire.move_to_json(command.move)
+    if game != seat.game:
+        raise MalformedMove(f"this is a move of {game}, the match is one of {seat.game}")
+    return Submit(seat.match, seat.seat, seat.tenure, command.prompt, move)
+
+
+class PlayStream:
+    """One open stream; the sink of its commands' receipts."""
+
+    def __init__(self, tokens: Tokens, courier: Courier, pace: Pace, deadline: Callable[[], float]) -> None:
+        """Serve nobody yet; `deadline` is that of a command that is sent now."""
+        self._tokens = tokens
+        self._courier = courier
+        self._pace = pace
+        self._deadline = deadline
+        self._seats: dict[int, SeatClaim] = {}
+        self._in_flight = 0
+        self._receipts: list[match_service_pb2.Receipt] = []
+        self._attached: list[match_service_pb2.Attached] = []
+        self._ready = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._reader: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Read no more; the stream ends when what is in flight is answered."""
+        self._stopping = True
+        if self._reader is not None:
+            self._reader.cancel()
+
+    async def run(
+        self, requests: AsyncIterator[match_service_pb2.PlayRequest]
+    ) -> AsyncGenerator[match_service_pb2.PlayResponse, None]:
+        """Give the answers to requests until these end and all is answered.
+
+        Raises Interrupted at the end of a stream that was stopped. What was sent goes its way also when the stream
+        breaks.
+        """
+        reader = self._reader = asyncio.create_task(self._read(requests))
+        reader.add_done_callback(lambda _: self._ready.set())
+        if self._stopping:
+            reader.cancel()
+        try:
+            while True:
+                await self._ready.wait()
+                self._ready.clear()
+                while self._receipts or self._attached:
+                    yield self._take()
+                if reader.done() and not self._in_flight:
+                    break
+        finally:
+            reader.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await reader
+        if self._stopping:
+            raise Interrupted("this server stops; play on at another one")
+
+    def _take(self) -> match_service_pb2.PlayResponse:
+        receipts, attached = self._receipts, self._attached
+        self._receipts, self._attached = receipts[MAX_TOGETHER:], attached[MAX_TOGETHER:]
+        self._drained.set()
+        return match_service_pb2.PlayResponse(receipts=receipts[:MAX_TOGETHER], attached=attached[:MAX_TOGETHER])
+
+    # --- in ------------------------------------------------------------------------------------------------------
+
+    async def _read(self, requests: AsyncIterator[match_service_pb2.PlayRequest]) -> None:
+        async for request in requests:
+            for attach in request.attach:
+                self._attach(attach)
+            if request.commands:
+                deadline = self._deadline()
+                now = asyncio.get_running_loop().time()
+                for command in request.commands:
+                    if refused := self._send(command, now, deadline):
+                        self._refuse(command.id, refused)
+            if self._receipts or self._attached:
+                self._ready.set()
+            while len(self._receipts) + len(self._attached) > MAX_UNREAD:
+                self._drained.clear()
+                await self._drained.wait()
+
+    def _attach(self, attach: match_service_pb2.Attach) -> None:
+        answer = match_service_pb2.Attached(handle=attach.handle)
+        try:
+            seat = self._tokens.seat(attach.token)
+            if len(self._seats) >= MAX_HANDLES and attach.handle not in self._seats:
+                raise Refused("OVERLOADED", f"a stream has at most {MAX_HANDLES} handles")
+        except Refused as refused:
+            answer.refusal.CopyFrom(wire.refusal(refused.reason, refused.detail, refused.fields))
+        else:
+            self._seats[attach.handle] = seat
+            answer.seat.match, answer.seat.seat, answer.seat.tenure = seat[:3]
+        self._attached.append(answer)
+
+    def _send(self, command: match_service_pb2.Command, now: float, deadline: float) -> Outcome | None:
+        seat = self._seats.get(command.handle)
+        if seat is None:
+            return Outcome("UNKNOWN_HANDLE", f"no seat is attached as {command.handle}")
+        if self._in_flight >= MAX_IN_FLIGHT:
+            return Outcome("OVERLOADED", "too many commands of this stream wait for their receipts")
+        if not self._pace.take(seat, now):
+            return Outcome("RATE_LIMITED", "this seat sends too fast")
+        try:
+            move = submit(seat, command)
+        except MalformedMove as malformed:
+            return Outcome(malformed.reason, malformed.detail, malformed.fields)
+        if refusal := self._courier.send(move, deadline, self, command.id):
+            return Outcome(refusal.reason or "INTERNAL", refusal.detail, refusal.fields)
+        self._in_flight += 1
+        return None
+
+    # --- out -----------------------------------------------------------------------------------------------------
+
+    def settle(self, tag: int, receipt: Receipt) -> None:
+        """Take the receipt of the command with this id."""
+        self._in_flight -= 1
+        if receipt.reason is None:
+            self._receipts.append(match_service_pb2.Receipt(id=tag, version=receipt.version))
+        else:
+            self._refuse(tag, Outcome(receipt.reason, receipt.detail, receipt.fields))
+        self._ready.set()
+
+    def _refuse(self, tag: int, outcome: Outcome) -> None:
+        self._receipts.append(match_service_pb2.Receipt(id=tag, refusal=wire.refusal(*outcome)))

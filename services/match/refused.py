@@ -1,0 +1,113 @@
+"""Refusals of the match service, and how every refusal leaves a call."""
+
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import grpc
+import structlog
+from grpc_status import rpc_status
+from redis.exceptions import RedisError
+
+from engine.refusals import Refusal
+from services import wire
+from services.commands import Receipt
+from services.metrics import Metrics
+
+Context = grpc.aio.ServicerContext[Any, Any]
+log = structlog.get_logger()
+
+_UNTOLD = "INTERNAL"
+_OURS = frozenset({"INTERNAL", "INTERRUPTED", "NO_OWNER", "OUTCOME_UNKNOWN", "OVERLOADED"})
+"""Reasons that an operator wants to hear of; all others are the client's affair."""
+
+
+class Refused(Exception):
+    """A call is refused for a reason of the wire. `decided`: a receipt said so, and has been counted."""
+
+    def __init__(self, reason: str, detail: str, **fields: str | int) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.fields = fields
+        self.decided = False
+
+
+class Interrupted(Refused):
+    """The service stops, or has lost what it stands on; whether a command took effect is open."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("INTERRUPTED", detail)
+
+
+class Counted(Protocol):
+    """A servicer whose refusals are counted."""
+
+    metrics: Metrics
+
+
+def accepted(receipt: Receipt, **fields: str | int) -> Receipt:
+    """Return a receipt that is no refusal. Raises Refused, with `fields` beside the receipt's own."""
+    if receipt.reason is not None:
+        refused = Refused(receipt.reason, receipt.detail, **{**fields, **receipt.fields})
+        refused.decided = True
+        raise refused
+    return receipt
+
+
+S = TypeVar("S", bound=Counted)
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+
+def unary(method: Callable[[S, Q, Context], Awaitable[A]]) -> Callable[[S, Q, Context], Awaitable[A]]:
+    """End a call that raises with the refusal in its trailers; what nobody expected leaves as INTERNAL, untold."""
+
+    @functools.wraps(method)
+    async def call(self: S, request: Q, context: Context) -> A:
+        try:
+            return await method(self, request, context)
+        except Exception as error:  # noqa: BLE001 - the border: nothing of an error may leave but its refusal
+            await _abort(self.metrics, method.__name__, context, error)
+
+    return call
+
+
+def streaming(method: Callable[[S, Q, Context], AsyncIterator[A]]) -> Callable[[S, Q, Context], AsyncIterator[A]]:
+    """As `unary`, for a call that answers with a stream; counts it while it is open."""
+
+    @functools.wraps(method)
+    async def call(self: S, request: Q, context: Context) -> AsyncIterator[A]:
+        streams = self.metrics.open_streams.labels(method=method.__name__)
+        streams.inc()
+        try:
+            async with aclosing(method(self, request, context)) as responses:  # type: ignore[type-var]  # a generator
+                async for response in responses:
+                    yield response
+        except Exception as error:  # noqa: BLE001 - as in `unary`
+            await _abort(self.metrics, method.__name__, context, error)
+        finally:
+            streams.dec()
+
+    return call
+
+
+async def _abort(metrics: Metrics, method: str, context: Context, error: Exception) -> NoReturn:
+    if isinstance(error, grpc.aio.AbortError | grpc.aio.BaseError):
+        raise error
+    if isinstance(error, RedisError):
+        log.warning("redis_failed", method=method, error=error)
+        error = Interrupted("the store did not answer")
+    if isinstance(error, Refusal | Refused):
+        reason, detail, fields = error.reason, error.detail, error.fields
+        level = log.warning if reason in _OURS else log.debug
+        level("call_refused", method=method, reason=reason)
+    else:
+        log.error("call_failed", method=method, exc_info=error)
+        reason, detail, fields = _UNTOLD, "the server failed", {}
+    if not (isinstance(error, Refused) and error.decided):
+        metrics.refused_calls.labels(reason=reason).inc()
+    status = rpc_status.to_status(wire.status(reason, detail, fields))
+    await context.abort(status.code, status.details, status.trailing_metadata)
+    raise AssertionError("abort returns never")

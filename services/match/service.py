@@ -1,0 +1,137 @@
+"""The match service as a process: start, health, and an end that loses nothing in flight."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import structlog
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from redis.exceptions import RedisError
+
+from croupier.v1 import match_service_pb2, match_service_pb2_grpc
+from services import logs
+from services.bus import Bus
+from services.match.receipts import Courier
+from services.match.servicer import MatchService
+from services.match.tokens import Tokens
+from services.match.watch import Views
+from services.metrics import Metrics
+from services.settings import Settings, SettingsError
+from services.store import Store
+
+NAME = match_service_pb2.DESCRIPTOR.services_by_name["MatchService"].full_name
+LOOK_S = 0.5
+"""How often it is looked whether Redis and NATS are there."""
+PING_TIMEOUT_S = 2.0
+
+log = structlog.get_logger()
+
+
+class Front:
+    """The listening service; `start` before use, `stop` after it."""
+
+    def __init__(self, settings: Settings, store: Store, bus: Bus, metrics: Metrics) -> None:
+        """Prepare on an open store and bus. Raises SettingsError without a key for tokens."""
+        if settings.token_key is None:
+            raise SettingsError("CROUPIER_TOKEN_KEY: is not set; allowed: 32 or more characters")
+        self._settings = settings
+        self._store = store
+        self._bus = bus
+        tokens = Tokens(settings.token_key.get_secret_value(), settings.token_ttl_s, settings.partitions)
+        self._courier = Courier(settings, store, bus, metrics)
+        self._views = Views(bus)
+        self._service = MatchService(settings, store, self._courier, self._views, tokens, metrics)
+        self._health = health.aio.HealthServicer()
+        self._healthy = False
+        self._tasks: list[asyncio.Task[None]] = []
+        self._server = grpc.aio.server(
+            options=[
+                ("grpc.so_reuseport", 0),
+                ("grpc.max_receive_message_length", settings.max_message_bytes),
+                # A peer that is gone without a word is noticed within two minutes; clients may ask as often as that.
+                ("grpc.keepalive_time_ms", 60_000),
+                ("grpc.keepalive_timeout_ms", 20_000),
+                ("grpc.keepalive_permit_without_calls", 1),
+                ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+            ]
+        )
+        match_service_pb2_grpc.add_MatchServiceServicer_to_server(self._service, self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        reflection.enable_server_reflection((NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
+
+    async def start(self) -> int:
+        """Listen; return the port. Raises RuntimeError if the address cannot be had."""
+        port = self._server.add_insecure_port(f"{self._settings.grpc_host}:{self._settings.grpc_port}")
+        await self._courier.open()
+        await self._look()
+        await self._server.start()
+        self._tasks = [asyncio.create_task(self._views.tend()), asyncio.create_task(self._watch_health())]
+        return port
+
+    async def stop(self) -> None:
+        """Take no more calls, let those in flight end within `drain_s`, and stop."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._health.enter_graceful_shutdown()
+        self._service.stop()
+        await self._server.stop(self._settings.drain_s)
+        await self._courier.close()
+
+    async def _watch_health(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await self._look()
+
+    async def _look(self) -> None:
+        was, self._healthy = self._healthy, await self._is_healthy()
+        if was != self._healthy:
+            log.info("health_changed", serving=self._healthy)
+        status = health_pb2.HealthCheckResponse
+        for service in ("", NAME):
+            await self._health.set(service, status.SERVING if self._healthy else status.NOT_SERVING)
+
+    async def _is_healthy(self) -> bool:
+        if not self._bus.connected:
+            return False
+        with contextlib.suppress(RedisError, OSError, TimeoutError):
+            async with asyncio.timeout(PING_TIMEOUT_S):
+                await self._store.time()
+            return True
+        return False
+
+
+async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
+    """Run the match service until SIGTERM or SIGINT; `ready` is told once it takes calls.
+
+    Raises SettingsError without a key for tokens, StoreError for a server that cannot be used, RuntimeError or OSError
+    for an address that cannot be had.
+    """
+    logs.configure(settings, "match")
+    metrics = Metrics()
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    async with contextlib.AsyncExitStack() as stack:
+        store = Store(settings)
+        stack.push_async_callback(store.close)
+        await store.open()
+        bus = await Bus.connect(settings.nats_url, "croupier-match")
+        stack.push_async_callback(bus.close)
+        front = Front(settings, store, bus, metrics)
+        endpoint = None
+        if settings.metrics_port is not None:
+            endpoint = stack.enter_context(metrics.serve(settings.metrics_host, settings.metrics_port))
+        stack.push_async_callback(front.stop)
+        port = await front.start()
+        ready({
+            "event": "ready", "service": "match", "grpc": f"{settings.grpc_host}:{port}",
+            "metrics": None if endpoint is None else f"http://{settings.metrics_host}:{endpoint.port}/metrics",
+        })  # fmt: skip
+        await stopping.wait()
+        log.info("draining", seconds=settings.drain_s)

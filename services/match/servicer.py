@@ -1,0 +1,317 @@
+"""The calls of croupier.v1.MatchService: check, send or ask, answer."""
+# ruff: noqa: N802, ARG002 - gRPC fixes the names of the methods and what they are given
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import msgspec
+from structlog.contextvars import bind_contextvars
+
+from croupier.v1 import match_service_pb2 as pb
+from croupier.v1 import match_service_pb2_grpc, view_pb2
+from engine import registry
+from engine.journal import Created
+from services import wire
+from services.commands import (
+    Abort,
+    Command,
+    Create,
+    Join,
+    Kick,
+    Leave,
+    Receipt,
+    Start,
+    rematch_request,
+    request_hash,
+    view_subject,
+)
+from services.match import checks, lobby, past
+from services.match.pace import Pace
+from services.match.play import PlayStream, submit
+from services.match.receipts import Courier
+from services.match.refused import Context, Interrupted, Refused, accepted, streaming, unary
+from services.match.tokens import SeatClaim, Tokens
+from services.match.watch import Viewer, Views
+from services.metrics import Metrics
+from services.settings import Settings
+from services.store import Store
+
+MARGIN_S = 0.2
+"""How long before the client's deadline the service answers that it does not know."""
+
+
+class MatchService(match_service_pb2_grpc.MatchServiceServicer):
+    """One process's front; holds no match, only who waits for what."""
+
+    def __init__(
+        self, settings: Settings, store: Store, courier: Courier, views: Views, tokens: Tokens, metrics: Metrics
+    ) -> None:
+        """Serve with parts that are open."""
+        self.metrics = metrics
+        self._settings = settings
+        self._store = store
+        self._courier = courier
+        self._views = views
+        self._tokens = tokens
+        self._pace = Pace(settings.seat_rate)
+        self._playing: set[PlayStream] = set()
+        self._stopping = False
+
+    def stop(self) -> None:
+        """End all streams as soon as what they are doing is done."""
+        self._stopping = True
+        self._views.stop()
+        for stream in self._playing:
+            stream.stop()
+
+    # --- finding and opening matches -----------------------------------------------------------------------------
+
+    @unary
+    async def ListGames(self, request: pb.ListGamesRequest, context: Context) -> pb.ListGamesResponse:
+        versions: dict[str, list[registry.AnyGame]] = {}
+        for game in registry.games():
+            if not request.HasField("game") or game.name == request.game:
+                versions.setdefault(game.name, []).append(game)
+        if request.HasField("game") and not versions:
+            raise Refused("UNKNOWN_GAME", "this server does not deal that game")
+        return pb.ListGamesResponse(games=[wire.catalogue(versions[name]) for name in sorted(versions)])
+
+    @unary
+    async def CreateMatch(self, request: pb.CreateMatchRequest, context: Context) -> pb.CreateMatchResponse:
+        if self._settings.operator_key is not None:
+            checks.operator(context, self._settings)
+        command = checks.create(request, self._settings)
+        bind_contextvars(match=command.match)
+        receipt = await self._do(command, context)
+        view = await self._view_of(receipt, Viewer(command.match), context)
+        return pb.CreateMatchResponse(
+            match=command.match,
+            host_token=self._tokens.for_host(command.match),
+            commitment=view.commitment,
+            view=view,
+        )
+
+    @unary
+    async def ListMatches(self, request: pb.ListMatchesRequest, context: Context) -> pb.ListMatchesResponse:
+        return await lobby.find(self._store, request, self._settings.partitions)
+
+    @unary
+    async def JoinMatch(self, request: pb.JoinMatchRequest, context: Context) -> pb.JoinMatchResponse:
+        match = self._known(request.match)
+        identity = checks.request_id(request.request_id)
+        if request.HasField("seat") and request.seat < 0:
+            raise Refused("BAD_SEATS", "seats count from 0", seat=request.seat)
+        seat = request.seat if request.HasField("seat") else None
+        name, client_seed = checks.name(request.name), checks.client_seed(request, identity)
+        joined = await self._do(Join(match, request_hash(identity), name, client_seed, seat), context)
+        claim, view = await self._seated(match, joined, context)
+        return pb.JoinMatchResponse(
+            seat=claim.seat,
+            tenure=claim.tenure,
+            token=self._tokens.for_seat(claim),
+            commitment=view.commitment,
+            subject=view_subject(*claim[:3]),
+            view=view,
+        )
+
+    @unary
+    async def Spectate(self, request: pb.SpectateRequest, context: Context) -> pb.SpectateResponse:
+        match = self._known(request.match)
+        answer = await self._views.ask(Viewer(match), None, self._time(context))
+        return pb.SpectateResponse(
+            token=self._tokens.for_table(match),
+            subject=view_subject(match, None, None),
+            view=wire.view_from_json(answer.view),
+        )
+
+    # --- the lobby and the end -----------------------------------------------------------------------------------
+
+    @unary
+    async def LeaveMatch(self, request: pb.LeaveMatchRequest, context: Context) -> pb.LeaveMatchResponse:
+        seat = self._paced(request.token)
+        receipt = await self._do(Leave(seat.match, seat.seat, seat.tenure), context, seat=seat.seat)
+        return pb.LeaveMatchResponse(version=receipt.version)
+
+    @unary
+    async def KickSeat(self, request: pb.KickSeatRequest, context: Context) -> pb.KickSeatResponse:
+        match = self._hosted(request.host_token)
+        tenure = request.tenure if request.HasField("tenure") else None
+        receipt = await self._do(Kick(match, request.seat, tenure), context, seat=request.seat)
+        return pb.KickSeatResponse(version=receipt.version)
+
+    @unary
+    async def StartMatch(self, request: pb.StartMatchRequest, context: Context) -> pb.StartMatchResponse:
+        receipt = await self._do(Start(self._hosted(request.host_token)), context)
+        return pb.StartMatchResponse(version=receipt.version)
+
+    @unary
+    async def AbortMatch(self, request: pb.AbortMatchRequest, context: Context) -> pb.AbortMatchResponse:
+        checks.operator(context, self._settings)
+        match = self._known(request.match)
+        receipt = await self._do(Abort(match, checks.abort_reason(request.reason)), context)
+        return pb.AbortMatchResponse(version=receipt.version)
+
+    @unary
+    async def Rematch(self, request: pb.RematchRequest, context: Context) -> pb.RematchResponse:
+        old = self._tokens.seat(request.token)
+        bind_contextvars(match=old.match, seat=old.seat)
+        identity = checks.request_id(request.request_id)
+        client_seed = checks.client_seed(request, identity)
+        await past.end_of(self._store, old.match)
+        await self._views.ask(Viewer(*old[:3]), None, self._time(context))  # refuses a tenure that was left
+        name = (await past.joined_as(self._store, old.match, old.seat, old.tenure)).name
+        create = self._next(await past.created_as(self._store, old.match))
+        created = await self._do(create, context)
+        join = Join(create.match, request_hash(identity), name, client_seed, old.seat)
+        try:
+            joined = await self._do(join, context)
+        except Refused as refused:
+            # Another sits there; a repeat of a join that had to look for another seat counts as another request.
+            if refused.reason not in ("SEAT_TAKEN", "REQUEST_REUSED"):
+                raise
+            joined = await self._do(msgspec.structs.replace(join, seat=None), context)
+        claim, view = await self._seated(create.match, joined, context)
+        return pb.RematchResponse(
+            match=create.match,
+            seat=claim.seat,
+            tenure=claim.tenure,
+            token=self._tokens.for_seat(claim),
+            commitment=view.commitment,
+            subject=view_subject(*claim[:3]),
+            view=view,
+            host_token=self._tokens.for_host(create.match) if created.appended else None,
+        )
+
+    def _next(self, created: Created) -> Create:
+        return Create(
+            match=past.rematch_id(created.match, self._settings.partitions),
+            request=request_hash(rematch_request(created.match)),
+            rules=created.rules,
+            options=created.options,
+            seats=created.seats,
+            clock=None if created.clock is msgspec.UNSET else created.clock,
+            private=created.private,
+        )
+
+    # --- playing -------------------------------------------------------------------------------------------------
+
+    @unary
+    async def SubmitMove(self, request: pb.SubmitMoveRequest, context: Context) -> pb.SubmitMoveResponse:
+        seat = self._paced(request.token)
+        receipt = await self._do(submit(seat, request), context, seat=seat.seat)
+        return pb.SubmitMoveResponse(version=receipt.version)
+
+    @streaming
+    async def Play(self, request: AsyncIterator[pb.PlayRequest], context: Context) -> AsyncIterator[pb.PlayResponse]:
+        limit = self._settings.deadline_ms / 1000 - MARGIN_S
+        loop = asyncio.get_running_loop()
+
+        def deadline() -> float:
+            left = _time_left(context)
+            return loop.time() + (limit if left is None else min(limit, left - MARGIN_S))
+
+        if self._stopping:
+            raise Interrupted("this server stops; play at another one")
+        stream = PlayStream(self._tokens, self._courier, self._pace, deadline)
+        self._playing.add(stream)
+        try:
+            async with aclosing(stream.run(request)) as responses:
+                async for response in responses:
+                    yield response
+        finally:
+            self._playing.discard(stream)
+
+    # --- watching ------------------------------------------------------------------------------------------------
+
+    @unary
+    async def GetView(self, request: pb.GetViewRequest, context: Context) -> pb.GetViewResponse:
+        viewer = self._viewer(request.token)
+        since = checks.since(request)
+        if request.HasField("version"):
+            if since is not None:
+                raise checks.malformed("version", "since and version exclude each other")
+            view = await past.view_at(self._store, viewer.match, viewer.seat, request.version)
+            if view is not None:
+                return pb.GetViewResponse(view=wire.view_from_json(view))
+        answer = await self._views.ask(viewer, since, self._time(context))
+        return pb.GetViewResponse(
+            view=wire.view_from_json(answer.view),
+            missed=[wire.past_events_from_json(events) for events in answer.missed],
+            truncated=answer.truncated,
+        )
+
+    @streaming
+    async def WatchView(self, request: pb.WatchViewRequest, context: Context) -> AsyncIterator[pb.WatchViewResponse]:
+        viewer = self._viewer(request.token)
+        if self._stopping:
+            raise Interrupted("this server stops; watch at another one")
+        async with aclosing(self._views.watch(viewer, checks.since(request), self._time(context))) as answers:
+            async for answer in answers:
+                yield pb.WatchViewResponse(
+                    view=wire.view_from_json(answer.view),
+                    missed=[wire.past_events_from_json(events) for events in answer.missed],
+                    truncated=answer.truncated,
+                )
+
+    @streaming
+    async def GetJournal(self, request: pb.GetJournalRequest, context: Context) -> AsyncIterator[pb.GetJournalResponse]:
+        match = self._known(request.match)
+        last = await past.end_of(self._store, match)
+        start = request.from_version if request.HasField("from_version") else 0
+        if not 0 <= start <= last.version:
+            raise Refused("UNKNOWN_VERSION", f"the match has the versions 0 to {last.version}", version=last.version)
+        async for lines in past.lines_of(self._store, match, start, last.version + 1):
+            yield pb.GetJournalResponse(lines=lines)
+
+    # --- what many calls do --------------------------------------------------------------------------------------
+
+    async def _do(self, command: Command, context: Context, **fields: str | int) -> Receipt:
+        """Send a command and return its receipt. Raises Refused with `match` and the fields given, as far as known."""
+        deadline = asyncio.get_running_loop().time() + self._time(context)
+        return accepted(await self._courier.call(command, deadline), match=command.match, **fields)
+
+    def _time(self, context: Context) -> float:
+        """Seconds that the service has for an answer."""
+        left = _time_left(context)
+        if left is None:
+            left = self._settings.deadline_ms / 1000
+        return max(left - MARGIN_S, left / 2)
+
+    async def _view_of(self, receipt: Receipt, viewer: Viewer, context: Context) -> view_pb2.View:
+        view = receipt.view or (await self._views.ask(viewer, None, self._time(context))).view
+        return wire.view_from_json(view)
+
+    async def _seated(self, match: str, joined: Receipt, context: Context) -> tuple[SeatClaim, view_pb2.View]:
+        assert joined.seat is not None
+        assert joined.tenure is not None
+        bind_contextvars(seat=joined.seat)
+        view = await self._view_of(joined, Viewer(match, joined.seat, joined.tenure), context)
+        return SeatClaim(match, joined.seat, joined.tenure, view.rules.split("/")[0]), view
+
+    def _known(self, match: str) -> str:
+        bind_contextvars(match=checks.known_match(match, self._settings.partitions))
+        return match
+
+    def _hosted(self, token: str) -> str:
+        match = self._tokens.host(token)
+        bind_contextvars(match=match)
+        return match
+
+    def _viewer(self, token: str) -> Viewer:
+        viewer = Viewer(*self._tokens.viewer(token))
+        bind_contextvars(match=viewer.match, seat=viewer.seat)
+        return viewer
+
+    def _paced(self, token: str) -> SeatClaim:
+        """Return the seat that a token opens, if it does not send too fast."""
+        seat = self._tokens.seat(token)
+        bind_contextvars(match=seat.match, seat=seat.seat)
+        if not self._pace.take(seat, asyncio.get_running_loop().time()):
+            raise Refused("RATE_LIMITED", "this seat sends too fast", match=seat.match, seat=seat.seat)
+        return seat
+
+
+def _time_left(context: Context) -> float | None:
+    """Seconds until the client's deadline; None without one, which gRPC's stubs forget."""
+    return context.time_remaining()
