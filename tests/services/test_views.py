@@ -220,10 +220,13 @@ def test_a_seat_behind_an_empty_one_plays_under_a_lower_number():
     match.start(match.at + STEP)
     encoder = ViewEncoder(match)
 
+    while match.to_act != (2,):
+        move(match, 0, match.legal(0)[0])
     view = json.loads(encoder.view_json(2))
     assert [seat["plays_as"] for seat in view["seats"]] == [0, None, 1]
     assert view["timos_twist"]["own"] == plain(TWIST.own(match.state, 1))
-    assert view["to_act"] == [match.players.index(match.to_act[0])]
+    assert view["to_act"] == [1]
+    assert view["deadline"] == timestamp(match.prompt_at[2] + CLOCK)
     with pytest.raises(ValueError, match="seat 1 does not play"):
         encoder.view_json(1)
 
