@@ -166,6 +166,18 @@ OPEN: dict[str, set[str]] = {
 }
 """Fields of other seats' `own` and of `hidden` that tell nothing secret: everybody can work them out."""
 
+SEALED: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
+    "bombenziehen/1": {"place": ("return", ()), "place_random": ("return", ())},
+    "bluffing_billionaires/1": {"play": ("play", ()), "approve": ("vote", ()), "challenge": ("vote", ())},
+    "toms_time_bluff/1": {
+        "hide": ("hide", ("place",)),
+        "beam": ("beam", ("target",)),
+        "challenge": ("answer", ()),
+        "accept": ("answer", ()),
+    },
+}
+"""Moves that other seats do not see whole: what they see done, and which fields of it. All other moves are public."""
+
 PASSING: dict[str, set[str]] = {
     "toms_time_bluff/1": {"turned.aside", "replaced.aside", "replaced.card"},
 }

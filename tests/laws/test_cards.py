@@ -1,6 +1,7 @@
 """Laws about cards: none is lost, none appears, and views and hidden part together are the whole state."""
 
 import json
+import random
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from engine.game import encode
 from engine.registry import AnyGame
 from tests.laws.matches import GAMES, Case, cases, known, play, sample
+from tests.laws.redeal import REDEALS
 
 PLACES: dict[str, tuple[str, ...]] = {
     "timos_twist": ("table.top", "own.hand", "hidden.draw_pile", "hidden.discards"),
@@ -78,11 +80,15 @@ def test_cards_are_conserved(case: Case):
 
 @pytest.mark.parametrize("case", cases(2))
 def test_views_and_hidden_part_determine_the_state(case: Case):
-    """Two states of a match that differ differ in the bytes of which the digest is taken, however alike they are."""
-    game = case.game
+    """Two states of a match that differ differ in the bytes of which the digest is taken, however alike they are.
+
+    So do states that a seat, or a spectator, could not tell apart.
+    """
+    game, rng, redeal = case.game, random.Random(case.seed), REDEALS[case.game.rules]
     states: dict[bytes, Any] = {}
     for moment in sample(case, 40, entries=1500):
         near = [moment.state, moment.step.state]
+        near += [redeal(moment.state, seat, rng) for seat in (None, *range(case.seats)) for _ in range(4)]
         for seat in range(case.seats):
             for move in game.legal(moment.state, seat)[:12]:
                 step = game.apply(moment.state, seat, move, case.chance(moment.version))

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from engine.game import Told, encode
+from engine.game import Move, Told, encode
 from engine.registry import AnyGame
 from tests.laws.matches import GAMES, Case, Moment, cases, sample
-from tests.laws.redeal import OPEN, PASSING, REDEALS
+from tests.laws.redeal import OPEN, PASSING, REDEALS, SEALED
 
 CASES = cases(3)
 
@@ -45,6 +45,20 @@ def _unordered(value: Any) -> Any:
     return sorted(value) if cards else value
 
 
+def alike(game: AnyGame, moment: Moment, seat: int | None, twin: Any) -> list[Move]:
+    """The moves that the mover may make in the twin and that the seat sees as it sees the moment's."""
+
+    def seen(move: Move) -> Hashable:
+        name = game.move_json.names[type(move)]
+        look, fields = SEALED.get(game.rules, {}).get(name, (name, move.__struct_fields__))
+        return (look, *(getattr(move, field) for field in fields))
+
+    moves = game.legal(twin, moment.seat)
+    if seat == moment.seat:
+        return [move for move in moves if move == moment.move]
+    return [move for move in moves if seen(move) == seen(moment.move)][:6]
+
+
 def ends_round(game: AnyGame, moment: Moment) -> bool:
     """Whether a move made the table's `last_round` another one."""
     before, after = (getattr(game.table(state), "last_round", None) for state in (moment.state, moment.step.state))
@@ -73,13 +87,15 @@ def test_events_tell_no_more_than_the_views_do(case: Case):
 
     Not so if the move ends a round: what it uncovers is no longer in the view of the next one.
     """
-    compared = 0
+    game, compared = case.game, 0
     for moment, seat, twin in twins(case, 60):
-        if moment.move in case.game.legal(twin, moment.seat) and not ends_round(case.game, moment):
-            step = case.game.apply(twin, moment.seat, moment.move, case.chance(moment.version))
-            if view(case.game, step.state, seat) == view(case.game, moment.step.state, seat):
+        if ends_round(game, moment):
+            continue
+        for move in alike(game, moment, seat, twin):
+            step = game.apply(twin, moment.seat, move, case.chance(moment.version))
+            if view(game, step.state, seat) == view(game, moment.step.state, seat):
                 compared += 1
-                assert told(case.game, step.events, seat) == told(case.game, moment.step.events, seat)
+                assert told(game, step.events, seat) == told(game, moment.step.events, seat)
     assert compared
 
 
