@@ -50,7 +50,8 @@ class Bus:
         async def lost() -> None:
             bus._generation += 1
             bus._up.clear()
-            log.warning("nats_disconnected")
+            if not client.is_closed:
+                log.warning("nats_disconnected")
 
         async def back() -> None:
             bus._generation += 1

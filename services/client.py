@@ -1,7 +1,7 @@
 """A client of the public interfaces.
 
-It does what design section 5 asks of every client: subscribe before asking for the view, drop versions that are not new,
-and after a gap, a reconnect or a silence ask for the present view, which then replaces what is held.
+It subscribes before it asks for the view, drops versions that are not new, and after a gap, a reconnect or a silence
+asks for the present view, which then replaces what is held.
 """
 
 import asyncio
@@ -25,6 +25,9 @@ SILENCE_S = 10.0
 RETRY_S = 0.2
 RETRIES = 25
 HEALED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+TRY_AGAIN = frozenset({pb.OUTCOME_UNKNOWN, pb.NO_OWNER, pb.OVERLOADED, pb.RATE_LIMITED})
+"""Refusals after which the same command is sent again: it has had no effect, or is answered with what it had."""
 
 View = dict[str, Any]
 
@@ -299,7 +302,7 @@ class _PlayStream:
             if command is None or answer is None or answer.done():
                 continue
             if receipt.WhichOneof("outcome") == "refusal":
-                if receipt.refusal.reason in (pb.OUTCOME_UNKNOWN, pb.NO_OWNER, pb.OVERLOADED):
+                if receipt.refusal.reason in TRY_AGAIN:
                     self._commands[receipt.id] = (command, answer)
                     asyncio.get_running_loop().call_later(RETRY_S, self._again, command)
                 else:

@@ -68,17 +68,18 @@ class DemoFailedError(Exception):
 class Player:
     """Plays a seat at random, seeded, by its views alone."""
 
-    def __init__(self, tally: Tally, chance: random.Random, over: asyncio.Event) -> None:
+    def __init__(self, tally: Tally, chance: random.Random) -> None:
         self._tally = tally
         self._chance = chance
-        self._over = over
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._asked = -1
         self._tasks: set[asyncio.Task[None]] = set()
 
     def see(self, seat: Seat) -> None:
         """Answer a new view, if there is something to answer."""
         if seat.over:
-            self._over.set()
+            if not self.over.done():
+                self.over.set_result(None)
             return
         prompt = seat.view["prompt"]
         if not seat.legal or prompt is None:
@@ -91,7 +92,12 @@ class Player:
         self._asked = prompt
         task = asyncio.create_task(self._move(seat, self._chance.choice(seat.legal), owed=seat.owes))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._moved)
+
+    def _moved(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) and not self.over.done():
+            self.over.set_exception(error)
 
     async def _move(self, seat: Seat, move: dict[str, Any], *, owed: bool) -> None:
         sent = time.monotonic()
@@ -104,6 +110,7 @@ class Player:
             if owed:
                 self._asked = -1
                 await seat.heal()
+                self.see(seat)
             return
         self._tally.moves += 1
         self._tally.latency.append(time.monotonic() - sent)
@@ -111,13 +118,10 @@ class Player:
 
 async def _play(client: Client, tally: Tally, game: str, seats: int, seed: int) -> tuple[str, bytes]:
     """Play one match to its end; return its id and the last hash that its players were told."""
-    over = [asyncio.Event() for _ in range(seats)]
     match, _ = await client.create(game, seats, OPTIONS.get(game))
-    taken = []
-    for number, event in enumerate(over):
-        player = Player(tally, random.Random(f"{seed}/{number}"), event)  # noqa: S311 - play, not secrets
-        taken.append(await client.join(match, f"Player {number + 1}", player.see))
-    await asyncio.gather(*(event.wait() for event in over))
+    players = [Player(tally, random.Random(f"{seed}/{number}")) for number in range(seats)]  # noqa: S311 - no secrets
+    taken = [await client.join(match, f"Player {n + 1}", player.see) for n, player in enumerate(players)]
+    await asyncio.gather(*(player.over for player in players))
     last = {(seat.view["status"], seat.view["hash"]) for seat in taken}
     if len(last) > 1 or taken[0].view["status"] != "finished":
         raise DemoFailedError(f"match {match} did not end the same for everybody: {sorted(last)}")
@@ -167,7 +171,7 @@ def demo(console: Console, *, games: Sequence[str], matches: int, seats: int, en
         registry.newest(game)
     with tempfile.TemporaryDirectory(prefix="croupier-demo-") as folder, ExitStack() as running:
         with console.status("starting Redis, NATS, the match service and the engine workers"):
-            stack = running.enter_context(Stack(Path(folder), engines=engines))
+            stack = running.enter_context(Stack(Path(folder), engines=engines, env={f"{PREFIX}SEAT_RATE": "10000"}))
         console.print(f"playing {matches} matches with {seats} seats: {', '.join(games)}")
         tally = Tally(matches)
         anchors = asyncio.run(_shown(stack, tally, games, seats, console))
