@@ -20,13 +20,11 @@ RENEWALS_PER_LEASE = 4
 
 @dataclass(slots=True)
 class Held:
-    """A partition that this worker owns. Times are Unix milliseconds of Redis, unless `monotonic` is said."""
+    """A partition that this worker owns. Times are Unix milliseconds of Redis."""
 
     lease: Lease
     since: int
     """From when on clocks count: the acquisition, or the end of the last outage of Redis or NATS."""
-    reread_at: float
-    """Monotonic seconds at which what the old owner may still have read is looked for once more."""
     reread: bool = True
     """Whether commands may be delivered and not acknowledged."""
     release: bool = False
@@ -79,6 +77,8 @@ class Leases:
                 await self.once()
             except RedisError as error:
                 log.warning("leases_not_renewed", error=repr(error))
+            except Exception:
+                log.exception("leases_not_tended")
             await asyncio.sleep(self._settings.lease_ms / 1000 / RENEWALS_PER_LEASE)
 
     async def once(self) -> None:
@@ -100,10 +100,8 @@ class Leases:
         if not leases:
             return
         now = await self.time()
-        pause = (self._settings.lease_ms + self._settings.block_ms) / 1000
-        again = asyncio.get_running_loop().time() + pause
         for lease in leases:
-            self.held[lease.partition] = Held(lease, now, again)
+            self.held[lease.partition] = Held(lease, now)
             self._metrics.lease_changes.labels("taken").inc()
         log.info("partitions_taken", partitions=len(leases), owned=len(self.held))
 

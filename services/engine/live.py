@@ -118,7 +118,8 @@ class Live:
     def decide(self, number: int, command: Command, at: int, held_since: int) -> Receipt:
         """Do what a command asks, or refuse it; the receipt carries `number`. `at`: its intake id's milliseconds.
 
-        A refusal changes nothing, but for a late move that the clock's move goes before. Any other exception leaves this object unusable.
+        A refusal changes nothing, except that the clock's move goes before a late one. Any other exception leaves this
+        object unusable.
         """
         try:
             return self._decide(number, command, at, held_since)
@@ -144,8 +145,9 @@ class Live:
             version, lines = match.start(at)
         else:
             assert isinstance(command, Abort)
-            lines = match.abort(command.reason, at)
-            version = lines[0].version
+            repeated = match.status == "aborted" and match.reason == command.reason
+            lines = [] if repeated else match.abort(command.reason, at)
+            version = match.version
         return Receipt(number, version, appended=bool(lines))
 
     def _create(self, number: int, command: Create, at: int) -> Receipt:
@@ -232,12 +234,14 @@ class Live:
     def fire(self, member: str, now: int, held_since: int) -> tuple[int | None, list[Message]]:
         """Do what a member of `due` is for.
 
-        Return when it is due again (Unix ms; None: it is settled) and views to publish once more, since a clock's entry
-        is published by whoever finds its member, also if its first publication was lost.
+        Return when it is due again (Unix ms; None: it is settled) and views to publish once more, since an entry of the
+        clock or of a limit is published by whoever finds its member, also if its first publication was lost.
         """
         what = member.split(":")[1:]
-        if self.match.version < 0 or self.match.over:
-            return None, self._answered(what)
+        if self.match.version < 0:
+            return None, []
+        if self.match.over:
+            return None, self._answered(what) or self.views_again(self.match.version)
         if len(what) == 1:
             return self._fire_limit(what[0], now), []
         seat, prompt = map(int, what)
@@ -252,7 +256,7 @@ class Live:
         return None, []
 
     def _answered(self, what: list[str]) -> list[Message]:
-        if len(what) != 2 or self.match.version < 0:
+        if len(what) != 2:
             return []
         answer = self.match.answer(int(what[0]), int(what[1]))
         if answer is None or answer.by == "player":

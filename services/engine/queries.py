@@ -1,7 +1,7 @@
 """Questions to the owner of a partition: the present view of a match, and what became of a command.
 
 The answers show only what is durable: a question waits until no batch is being decided, and the journal in Redis must
-have just the length that is in memory, under the lease that this worker holds. A worker without that lease stays silent.
+have just the length that is in memory, under the lease that this worker holds. Without that lease it stays silent.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ from services.commands import (
     Command,
     Create,
     Join,
+    Kick,
     Leave,
     OutcomeAnswer,
     OutcomeQuestion,
@@ -134,8 +135,10 @@ def outcome(live: Live, command: Command) -> Receipt | None:
             repeat = state.status != "lobby"
         case Leave():
             repeat = state.has_left(command.seat, command.tenure)
+        case Kick():
+            repeat = command.tenure is not None and state.has_left(command.seat, command.tenure)
         case _:
-            repeat = False
+            repeat = state.over
     if not repeat:
         return None
     receipt = live.decide(0, command, state.at, state.at)

@@ -18,9 +18,7 @@ import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from redis.exceptions import RedisError
 
-from engine.journal import NotAnEntry
-from engine.match import Drift
-from engine.refusals import Internal, Refusal
+from engine.refusals import Internal
 from services import logs
 from services.bus import Bus, BusDown
 from services.commands import ENVELOPES, Envelope, Receipt, Submit, is_match_id, pack, partition_of
@@ -37,8 +35,12 @@ log = structlog.get_logger()
 RETRY_S = 0.2
 TICK_S = 1.0
 DUE_BATCH = 256
+CLOCK = b'"by":"clock"'
+"""Stands so in a line only where the clock moved: inside a string its quotes would be escaped."""
 FAULTS_UNTIL_ABORT = 2
 ATTEMPTS = 5
+RECEIPTS_BYTES = 256 * 1024
+"""A message of more receipts is split; NATS takes none above its limit, 1 MB unless configured."""
 
 
 @dataclass(slots=True)
@@ -66,6 +68,7 @@ class Group:
     """Members of `due` that can go once everything is published."""
     postponed: dict[str, int] = field(default_factory=dict)
     poisoned: set[int] = field(default_factory=set)
+    commit: Commit | None = None
 
 
 class Worker:
@@ -81,7 +84,8 @@ class Worker:
         self._limits = Limits.of(settings)
         self._sign = signer(settings)
         self._cache: OrderedDict[str, Live] = OrderedDict()
-        self._faults: dict[str, int] = {}
+        self._faults: dict[str, set[str]] = {}
+        """By match, what raised something unexpected: a redelivery of the same command does not count twice."""
         self._deciding = asyncio.Lock()
         self._stopping = asyncio.Event()
         self._generation = bus.generation
@@ -106,6 +110,11 @@ class Worker:
                     log.warning("batch_interrupted", error=repr(error))
                     self._suspect()
                     await asyncio.sleep(RETRY_S)
+                except Exception:
+                    self._metrics.internal_errors.inc()
+                    log.exception("batch_failed")
+                    self._suspect()
+                    await asyncio.sleep(RETRY_S)
         finally:
             tending.cancel()
             await asyncio.gather(tending, return_exceptions=True)
@@ -116,7 +125,10 @@ class Worker:
     # --- one turn of the loop ------------------------------------------------------------------------------------
 
     async def _turn(self) -> None:
-        await self._bus.wait_connected()
+        if not self._bus.connected:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._bus.wait_connected(), self._settings.block_ms / 1000)
+            return
         if self._bus.generation != self._generation:
             self._generation = self._bus.generation
             self._suspect()
@@ -145,8 +157,8 @@ class Worker:
         self._next_tick = loop.time() + TICK_S
         held = self.leases.held
         for partition, count in (await self._store.unacknowledged(list(held))).items():
-            if partition in held and (count or held[partition].reread_at <= loop.time()):
-                held[partition].reread = held[partition].reread or bool(count)
+            if partition in held and count:
+                held[partition].reread = True
         waiting = await self._store.trim(list(held))
         self._metrics.intake_lag.set(sum(waiting.values()))
         self._metrics.intake_lag_max.set(max(waiting.values(), default=0))
@@ -156,11 +168,11 @@ class Worker:
         """Process what was delivered and not acknowledged, by this worker or the one before."""
         by_partition = {held.partition: held for held in suspects}
         deliveries = await self._store.read_pending(list(by_partition))
+        for held in suspects:
+            held.reread = False
         groups = self._group(by_partition, deliveries, redelivered=True)
         async with self._deciding:
             await self._process(groups)
-        for held in suspects:
-            held.reread = False
 
     async def _read(self, held: list[Held]) -> None:
         """Process new commands, and for partitions whose intake was read past them, what is due."""
@@ -182,7 +194,10 @@ class Worker:
     async def _add_due(
         self, held: Sequence[Held], groups: dict[str, Group], deliveries: Sequence[Delivery], now: int
     ) -> None:
-        """Add what was due by `now`, which was asked before the read; a partition with a backlog has to wait."""
+        """Add what was due by `now`, which was asked before the read.
+
+        A partition has to wait while it has a backlog, or commands that an earlier owner took and nobody has decided.
+        """
         read: dict[int, int] = {}
         for delivery in deliveries:
             read[delivery.partition] = read.get(delivery.partition, 0) + 1
@@ -191,6 +206,9 @@ class Worker:
             for one in held
             if read.get(one.partition, 0) < self._settings.batch and one.next_due is not None and one.next_due <= now
         }
+        for partition, count in (await self._store.unacknowledged(list(drained))).items():
+            if count > read.get(partition, 0):
+                drained.pop(partition).reread = True
         if not drained:
             return
         following = await self._store.next_due(list(drained), now + 1)
@@ -212,6 +230,8 @@ class Worker:
                 match = envelope.command.match
                 if not is_match_id(match) or partition_of(match) != delivery.partition:
                     raise msgspec.ValidationError("the match is of another partition")
+                if not (envelope.service.isascii() and envelope.service.isalnum()):
+                    raise msgspec.ValidationError("no receipt can go to a service of such a name")
             except msgspec.DecodeError as error:
                 self._metrics.internal_errors.inc()
                 log.warning("command_unreadable", partition=delivery.partition, id=delivery.id, error=str(error))
@@ -238,19 +258,32 @@ class Worker:
         for group in undecided:
             log.error("commit_always_conflicts", match=group.match)
             group.held.reread = True
-        await self._finish(done, unreadable)
+        await self._finish(done, await self._owned(unreadable))
+
+    async def _owned(self, groups: Sequence[Group]) -> list[Group]:
+        """Return the groups of partitions that are still this worker's: what has no commit must not escape the fence.
+
+        The leases of the others are dropped.
+        """
+        lost = [
+            lease for lease in {group.held.lease for group in groups} if not await self._store.owns(self.name, lease)
+        ]
+        for lease in lost:
+            self.leases.drop(lease, "lost")
+        return [group for group in groups if group.held.lease not in lost]
 
     async def _load(self, groups: Sequence[Group]) -> None:
         """Bring the matches into memory. One that does not replay is left without `live`."""
-        cold = [group for group in groups if group.match not in self._cache]
+        cold = [group for group in groups if not self._knows(group)]
         if cold:
             for group, recorded in zip(cold, await self._store.load([g.match for g in cold]), strict=True):
+                self._cache.pop(group.match, None)
                 live = Live.empty(recorded, self._limits, self._sign)
                 again = any(item.redelivered or item.member for item in group.items)
                 try:
                     for _ in live.folding(recorded, with_views=again):
                         await asyncio.sleep(0)
-                except (Drift, NotAnEntry, Refusal):
+                except Exception:
                     self._metrics.replay_mismatches.inc()
                     log.exception("journal_does_not_replay", match=group.match)
                     continue
@@ -260,29 +293,44 @@ class Worker:
             if group.live is not None:
                 self._cache.move_to_end(group.match)
 
+    def _knows(self, group: Group) -> bool:
+        """Whether the match is in memory, with its last views if one may have to be published again."""
+        live = self._cache.get(group.match)
+        if live is None:
+            return False
+        again = any(item.redelivered or (item.member and item.member not in live.due) for item in group.items)
+        return bool(live.outbox) or not again or live.match.version < 0
+
     async def _decide(self, group: Group, now: int) -> None:
-        """Decide a group's items in order; start again without an item that raises something unexpected."""
+        """Decide a group's items in order; start again without an item that raises something unexpected.
+
+        If that does not help either, the match is left without `live` and all its items fail.
+        """
         while True:
-            group.receipts, group.again, group.settled, group.postponed = [], [], [], {}
+            group.receipts, group.again, group.settled, group.postponed, group.commit = [], [], [], {}, None
             number = 0
             try:
                 for number, item in enumerate(group.items):
                     self._decide_item(group, item, now, poisoned=number in group.poisoned)
                 self._abort_if_faulty(group, now)
+                group.commit = self._commit_of(group)
             except Exception:
                 self._metrics.internal_errors.inc()
-                self._faults[group.match] = self._faults.get(group.match, 0) + 1
                 log.exception("command_failed", match=group.match)
-                if number in group.poisoned:
-                    raise
-                group.poisoned.add(number)
                 self._cache.pop(group.match, None)
+                if number in group.poisoned:
+                    group.live = None
+                    continue
+                item = group.items[number]
+                fault = item.delivery.id if item.delivery else f"{item.member} {now}"
+                self._faults.setdefault(group.match, set()).add(fault)
+                group.poisoned.add(number)
                 await self._load([group])
             else:
                 return
 
     def _abort_if_faulty(self, group: Group, now: int) -> None:
-        if group.live is None or self._faults.get(group.match, 0) < FAULTS_UNTIL_ABORT:
+        if group.live is None or len(self._faults.get(group.match, ())) < FAULTS_UNTIL_ABORT:
             return
         match = group.live.match
         if match.version >= 0 and not match.over:
@@ -322,12 +370,12 @@ class Worker:
 
         Return the groups that lost a race. Groups of partitions that are another worker's now are dropped.
         """
-        commits = [self._commit_of(group) for group in groups if group.live is not None]
+        deciding = [group for group in groups if group.commit is not None]
         with self._metrics.commit_seconds.time():
-            results = iter(await self._store.commit(self.name, commits))
+            results = await self._store.commit(self.name, [group.commit for group in deciding if group.commit])
+        done += await self._owned([group for group in groups if group.commit is None])
         conflicts: list[Group] = []
-        for group in groups:
-            result = next(results) if group.live is not None else "OK"
+        for group, result in zip(deciding, results, strict=True):
             if result == "OK":
                 done.append(group)
             elif result == "CONFLICT":
@@ -337,16 +385,21 @@ class Worker:
                     item.redelivered = True
                 conflicts.append(group)
             else:
+                self._cache.pop(group.match, None)
                 self.leases.drop(group.held.lease, "lost")
         return conflicts
 
-    def _commit_of(self, group: Group) -> Commit:
+    def _commit_of(self, group: Group) -> Commit | None:
         live = group.live
-        assert live is not None
+        if live is None:
+            return None
         match = live.match
         wanted = live.wanted()
         first = live.committed == 0 and bool(live.lines)
         lobby_changed = bool(live.lines) and (match.status == "lobby" or any_lobby_line(live))
+        due = {member: at for member, at in wanted.items() if live.due.get(member) != at}
+        if match.over and live.lines:  # removed once the end is published, and found at once if that died
+            due = dict.fromkeys(live.due, match.at)
         return Commit(
             lease=group.held.lease,
             match=group.match,
@@ -356,7 +409,7 @@ class Worker:
             seed=match.seed if first else None,
             lobby=None if not lobby_changed else live.summary() if match.status == "lobby" else "remove",
             ended=match.over and bool(live.lines),
-            due={member: at for member, at in wanted.items() if live.due.get(member) != at},
+            due=due,
         )
 
     async def _finish(self, done: Sequence[Group], unreadable: Sequence[Group]) -> None:
@@ -367,11 +420,11 @@ class Worker:
         receipts: dict[str, list[Receipt]] = {}
         settled: dict[int, list[str]] = {}
         for group in done:
-            partition = group.held.partition
-            settled.setdefault(partition, []).extend(group.settled)
+            gone = settled.setdefault(group.held.partition, [])
             messages += group.again
             if group.live is not None:
-                messages += self._committed(group, group.live, settled[partition])
+                messages += self._committed(group, group.live, gone)
+                gone += [member for member in group.settled if member not in group.live.due]
             for item, receipt in group.receipts:
                 assert item.delivery is not None
                 assert item.envelope is not None
@@ -381,7 +434,7 @@ class Worker:
         if refused:
             await self._store.acknowledge(refused)
         views = len(messages)
-        messages += [(f"receipts.{service}", pack(batch)) for service, batch in receipts.items()]
+        messages += [(f"receipts.{service}", data) for service, batch in receipts.items() for data in parcels(batch)]
         try:
             if messages:
                 await self._bus.publish(messages)
@@ -406,6 +459,7 @@ class Worker:
             group.held.next_due = at if group.held.next_due is None else min(group.held.next_due, at)
         live.due = wanted
         views = [message for line in live.lines for message in live.outbox.get(line.version, ())]
+        self._metrics.clock_moves.inc(sum(CLOCK in line.data for line in live.lines))
         live.committed, live.head, live.lines = match.version + 1, match.head, []
         if match.over:
             self._faults.pop(group.match, None)
@@ -474,6 +528,15 @@ class Worker:
     def deciding(self) -> asyncio.Lock:
         """Held while matches in memory may be ahead of their journals."""
         return self._deciding
+
+
+def parcels(batch: Sequence[Receipt]) -> list[bytes]:
+    """Pack receipts into one message, or into as few as it takes to keep each below the limit."""
+    whole = pack(batch)
+    if len(whole) <= RECEIPTS_BYTES or len(batch) == 1:
+        return [whole]
+    middle = len(batch) // 2
+    return parcels(batch[:middle]) + parcels(batch[middle:])
 
 
 def any_lobby_line(live: Live) -> bool:
