@@ -100,8 +100,8 @@ class Client:
         joined = await self.call(self.stub.JoinMatch, request)
         seat = Seat(self, match, joined.seat, joined.token, on_view)
         self._seats.append(seat)
-        await self._bus.subscribe(joined.subject, seat.receive)
         seat.handle = await self._stream.attach(joined.token)
+        await self._bus.subscribe(joined.subject, seat.receive)
         await seat.heal()
         return seat
 

@@ -132,12 +132,10 @@ async def _play(client: Client, tally: Tally, game: str, seats: int, seed: int) 
 async def _matches(stack: Stack, tally: Tally, games: Sequence[str], seats: int) -> dict[str, bytes]:
     client = await Client.connect(stack.grpc, stack.nats.url, stack.environment[f"{PREFIX}OPERATOR_KEY"])
     try:
-        async with asyncio.TaskGroup() as group:
-            plays = [
-                group.create_task(_play(client, tally, games[number % len(games)], seats, number))
-                for number in range(tally.matches)
-            ]
-        return dict(play.result() for play in plays)
+        plays = [_play(client, tally, games[number % len(games)], seats, number) for number in range(tally.matches)]
+        return dict(await asyncio.gather(*plays))
+    except RefusedError as error:
+        raise DemoFailedError(f"a command was refused: {error}") from error
     finally:
         await client.close()
 
