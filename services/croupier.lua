@@ -68,6 +68,10 @@ local function commit(keys, args)
     end
   end
   local count = tonumber(args[9])
+  if count == 0 then
+    -- Changes nothing, but WAIT and WAITAOF wait for a connection's writes only, and so for all that came before this one.
+    redis.call('HSET', keys[2], 'worker', args[1])
+  end
   for i = 1, count do
     redis.call('XADD', keys[1], (length + i) .. '-0', 'line', args[8 + 2 * i], 'hash', args[9 + 2 * i])
   end

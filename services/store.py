@@ -15,6 +15,7 @@ from engine.journal import Line
 from services.commands import Envelope, pack, partition_of
 from services.settings import Durability, Settings
 
+LOST_FUNCTIONS = "Function not found"
 GROUP = "engine"
 CONSUMER = "owner"
 """One consumer a partition's group, whichever worker reads: a new owner finds what its predecessor left."""
@@ -22,6 +23,9 @@ WORKERS = "croupier:workers"
 PARTITIONS = "croupier:partitions"
 MIN_REDIS = (7, 0)
 MIN_VALKEY = (8, 0)
+MIN_REDIS_FSYNC = (7, 2)
+CONFIRM_MS = 5_000
+"""How long a commit may take to become as durable as the settings ask."""
 _FUNCTIONS = files("services").joinpath("croupier.lua").read_text()
 _READ_MARGIN_S = 5.0
 
@@ -140,12 +144,17 @@ class Store:
         policy = str(memory.get("maxmemory_policy", "noeviction"))
         if policy != "noeviction":
             raise StoreError(f"Redis may evict keys (maxmemory-policy {policy}); set it to noeviction")
-        name, floor = ("redis", MIN_REDIS)
+        fsync = self.durability.mode == "fsync"
+        name, floor = ("redis", MIN_REDIS_FSYNC if fsync else MIN_REDIS)
         version = str(info["redis_version"])
         if "valkey_version" in info:
             name, floor, version = "valkey", MIN_VALKEY, str(info["valkey_version"])
         if tuple(map(int, version.split(".")[:2])) < floor:
             raise StoreError(f"{name} {version} is too old; {'.'.join(map(str, floor))} or newer is needed")
+        if fsync and not (await self._redis.info("persistence")).get("aof_enabled"):
+            raise StoreError(
+                "CROUPIER_DURABILITY: fsync needs a server with an append-only file; set appendonly to yes"
+            )
 
     async def load_functions(self) -> None:
         """Load the function library if the server has not just this one."""
@@ -161,14 +170,21 @@ class Store:
         if known < mine:
             await self._redis.set(PARTITIONS, mine)
 
-    async def _call(self, function: str, keys: Sequence[str], *args: object) -> Any:
+    async def _call(self, *calls: Sequence[Any]) -> list[Any]:
+        """Call functions, each given by its name, its one key and its arguments; return what they return.
+
+        A server that has lost the functions (a new primary, FUNCTION FLUSH) gets them again.
+        """
+        pipeline = self._redis.pipeline(transaction=False)
+        for function, key, *args in calls:
+            pipeline.fcall(function, 1, key, *args)
         try:
-            return await self._redis.fcall(function, len(keys), *keys, *args)
+            return list(await pipeline.execute())
         except ResponseError as error:
-            if "Function not found" not in str(error):
+            if LOST_FUNCTIONS not in str(error):
                 raise
             await self.load_functions()
-            return await self._redis.fcall(function, len(keys), *keys, *args)
+            return await self._call(*calls)
 
     # --- time and leases -----------------------------------------------------------------------------------------
 
@@ -179,7 +195,7 @@ class Store:
 
     async def heartbeat(self, worker: str) -> list[str]:
         """Say that this worker lives for one lease more; return all live workers, ascending."""
-        live = await self._call("croupier_heartbeat", [WORKERS], worker, self._settings.lease_ms)
+        (live,) = await self._call(("croupier_heartbeat", WORKERS, worker, self._settings.lease_ms))
         return [name.decode() for name in live]
 
     async def retire(self, worker: str) -> None:
@@ -190,10 +206,8 @@ class Store:
         """Try to own partitions; return the ones got, each with a raised epoch and an intake group that exists."""
         if not partitions:
             return []
-        calls = self._redis.pipeline(transaction=False)
-        for partition in partitions:
-            calls.fcall("croupier_acquire", 1, owner_key(partition), worker, self._settings.lease_ms)
-        epochs = await calls.execute()
+        lease_ms = self._settings.lease_ms
+        epochs = await self._call(*[("croupier_acquire", owner_key(p), worker, lease_ms) for p in partitions])
         leases = [Lease(partition, int(epoch)) for partition, epoch in zip(partitions, epochs, strict=True) if epoch]
         groups = self._redis.pipeline(transaction=False)
         for lease in leases:
@@ -216,21 +230,18 @@ class Store:
         """Renew leases; return the ones that are lost."""
         if not leases:
             return []
-        calls = self._redis.pipeline(transaction=False)
-        for lease in leases:
-            calls.fcall(
-                "croupier_renew", 1, owner_key(lease.partition), worker, lease.epoch, self._settings.lease_ms
-            )  # fmt: skip
-        return [lease for lease, held in zip(leases, await calls.execute(), strict=True) if not held]
+        lease_ms = self._settings.lease_ms
+        renewed = await self._call(
+            *[("croupier_renew", owner_key(lease.partition), worker, lease.epoch, lease_ms) for lease in leases]
+        )
+        return [lease for lease, held in zip(leases, renewed, strict=True) if not held]
 
     async def release(self, worker: str, leases: Sequence[Lease]) -> None:
         """Give leases back; ones that are lost already stay as they are."""
-        if not leases:
-            return
-        calls = self._redis.pipeline(transaction=False)
-        for lease in leases:
-            calls.fcall("croupier_release", 1, owner_key(lease.partition), worker, lease.epoch)
-        await calls.execute()
+        if leases:
+            await self._call(
+                *[("croupier_release", owner_key(lease.partition), worker, lease.epoch) for lease in leases]
+            )
 
     async def owns(self, worker: str, lease: Lease) -> bool:
         """Whether the lease is still this worker's."""
@@ -329,22 +340,26 @@ class Store:
     async def commit(self, worker: str, commits: Sequence[Commit]) -> list[CommitResult]:
         """Write the entries of several matches, each match all or nothing; return what became of each.
 
-        On return everything that was committed is as durable as the setting asks. Raises StoreError if it cannot be.
+        On return everything that was committed, by these or by earlier calls, is as durable as the setting asks. Raises
+        StoreError if it cannot be.
         """
+        if not commits:
+            return []
         calls = self._redis.pipeline(transaction=False)
         for commit in commits:
             _add_commit(calls, worker, commit, self._settings.retention_s)
         if self.durability.mode == "fsync":
-            calls.execute_command("WAITAOF", 1, 0, 10_000)
+            calls.execute_command("WAITAOF", 1, 0, CONFIRM_MS)
         elif self.durability.mode == "replicas":
-            calls.execute_command("WAIT", self.durability.replicas, 10_000)
+            calls.execute_command("WAIT", self.durability.replicas, CONFIRM_MS)
         answers = await calls.execute(raise_on_error=False)
         results = answers[: len(commits)]
         for answer in results:
             if isinstance(answer, Exception):
-                if "Function not found" in str(answer):
-                    await self.load_functions()
-                raise answer
+                if LOST_FUNCTIONS not in str(answer):
+                    raise answer
+                await self.load_functions()
+                return await self.commit(worker, commits)
         self._confirm(answers[len(commits) :])
         return [cast("CommitResult", answer.decode()) for answer in results]
 
