@@ -1,0 +1,564 @@
+"""Every call against a real worker, as a client makes it."""
+
+import asyncio
+import json
+
+import grpc
+import pytest
+
+from croupier.v1 import match_service_pb2 as pb
+from engine import journal
+from engine.match import load as fold
+from services.commands import match_id
+from services.match.past import rematch_id
+from services.settings import Settings
+from services.wire import move_from_json
+from tests.services.match_front import OPERATOR, Served, playing, reason, refused, secret, serving, settings_for, timos
+
+
+@pytest.fixture
+def settings(redis_url: str, nats_url: str) -> Settings:
+    return settings_for(redis_url, nats_url)
+
+
+async def join(served: Served, match: str, name: str = "Änne", **fields) -> pb.JoinMatchResponse:
+    fields.setdefault("request_id", secret())
+    return await served.stub.JoinMatch(pb.JoinMatchRequest(match=match, name=name, **fields))
+
+
+async def started(
+    served: Served, seats: int = 2, **fields
+) -> tuple[pb.CreateMatchResponse, list[pb.JoinMatchResponse]]:
+    created = await served.stub.CreateMatch(timos(seats=seats, **fields))
+    return created, [await join(served, created.match, f"seat {n}") for n in range(seats)]
+
+
+async def view(served: Served, token: str, **fields):
+    return (await served.stub.GetView(pb.GetViewRequest(token=token, **fields))).view
+
+
+def first_move(view) -> pb.SubmitMoveRequest:
+    """The seat's first legal move as a request without its token."""
+    kind = view.WhichOneof("game")
+    legal = getattr(view, kind).legal[0]
+    request = pb.SubmitMoveRequest(prompt=view.prompt)
+    getattr(request.move, kind).CopyFrom(legal)
+    return request
+
+
+async def move(served: Served, seat: pb.JoinMatchResponse) -> int:
+    """Make the first legal move of a seat that is on turn."""
+    request = first_move(await view(served, seat.token))
+    request.token = seat.token
+    return (await served.stub.SubmitMove(request)).version
+
+
+async def play_out(served: Served, seats: list[pb.JoinMatchResponse]) -> None:
+    """Play first legal moves until the match ends."""
+    now = await view(served, seats[0].token)
+    while now.status == "running":
+        await move(served, seats[now.to_act[0]])
+        now = await view(served, seats[0].token)
+
+
+async def aborted(served: Served, match: str) -> None:
+    await served.stub.AbortMatch(
+        pb.AbortMatchRequest(match=match, reason="enough"), metadata=(("authorization", f"Bearer {OPERATOR}"),)
+    )
+
+
+def with_operator(redis_url: str, nats_url: str) -> Settings:
+    return settings_for(redis_url, nats_url, operator_key=OPERATOR)
+
+
+AS_OPERATOR = (("authorization", f"Bearer {OPERATOR}"),)
+
+
+def test_the_catalogue_lists_the_games_by_name_or_just_one(settings):
+    async def run():
+        async with serving(settings) as served:
+            listed = await served.stub.ListGames(pb.ListGamesRequest())
+            names = [game.name for game in listed.games]
+            assert names == sorted(names)
+            assert "timos_twist" in names
+            one = await served.stub.ListGames(pb.ListGamesRequest(game="timos_twist"))
+            assert [game.name for game in one.games] == ["timos_twist"]
+            assert await refused(served.stub.ListGames(pb.ListGamesRequest(game="chess"))) == (
+                "NOT_FOUND", "UNKNOWN_GAME", {},
+            )  # fmt: skip
+
+    asyncio.run(run())
+
+
+def test_a_match_from_its_creation_to_its_journal(settings):
+    async def run():
+        async with playing(settings) as served:
+            created, seats = await started(served)
+            assert created.view.status == "lobby"
+            assert {seat.commitment for seat in seats} == {created.commitment} == {created.view.commitment}
+            assert [seat.seat for seat in seats] == [0, 1]
+            assert seats[1].view.status == "running"
+            running = pb.GetJournalRequest(match=created.match)
+            assert await reason(served.stub.GetJournal(running).read()) == "MATCH_RUNNING"
+            await play_out(served, seats)
+            last = await view(served, seats[0].token)
+            assert last.status == "finished"
+            chunks = [chunk async for chunk in served.stub.GetJournal(running)]
+            lines = [line for chunk in chunks for line in chunk.lines]
+            match = fold(lines, bytes.fromhex(last.seed), verify=True)
+            assert (match.head.hex(), match.version) == (last.hash, last.version)
+            later = pb.GetJournalRequest(match=created.match, from_version=3)
+            assert [line async for chunk in served.stub.GetJournal(later) for line in chunk.lines] == lines[3:]
+            for wrong in (-1, last.version + 1):
+                beyond = pb.GetJournalRequest(match=created.match, from_version=wrong)
+                assert await reason(served.stub.GetJournal(beyond).read()) == "UNKNOWN_VERSION"
+
+    asyncio.run(run())
+
+
+def test_a_repeated_create_finds_its_match_and_one_with_other_parameters_does_not(settings):
+    async def run():
+        async with playing(settings) as served:
+            identity = secret()
+            first = await served.stub.CreateMatch(timos(identity))
+            again = await served.stub.CreateMatch(timos(identity))
+            assert (again.match, again.commitment) == (first.match, first.commitment)
+            await join(served, first.match)
+            await join(served, first.match)
+            assert (await served.stub.CreateMatch(timos(identity))).view.status == "running"
+            code, why, fields = await refused(served.stub.CreateMatch(timos(identity, seats=3)))
+            assert (code, why, fields["match"]) == ("ALREADY_EXISTS", "REQUEST_REUSED", first.match)
+
+    asyncio.run(run())
+
+
+def test_a_repeated_join_renews_its_token_and_one_with_another_name_does_not(settings):
+    async def run():
+        async with playing(settings) as served:
+            match = (await served.stub.CreateMatch(timos(seats=3))).match
+            identity = secret()
+            first = await join(served, match, request_id=identity)
+            other = await join(served, match)
+            again = await join(served, match, request_id=identity)
+            assert (again.seat, again.tenure, again.subject) == (first.seat, first.tenure, first.subject)
+            assert (other.seat, other.tenure) != (first.seat, first.tenure)
+            assert (await view(served, again.token)).seat == first.seat
+            assert await reason(join(served, match, "another", request_id=identity)) == "REQUEST_REUSED"
+
+    asyncio.run(run())
+
+
+def test_joins_that_cannot_be_are_refused_by_their_reasons(settings):
+    async def run():
+        async with playing(settings) as served:
+            match = (await served.stub.CreateMatch(timos())).match
+            await join(served, match, seat=1)
+            assert await reason(join(served, match, seat=1)) == "SEAT_TAKEN"
+            assert await reason(join(served, match, seat=-1)) == "BAD_SEATS"
+            assert await reason(join(served, match, "")) == "BAD_NAME"
+            assert await reason(join(served, match, request_id=b"short")) == "MALFORMED_REQUEST"
+            assert await reason(join(served, match, client_seed=bytes(65))) == "MALFORMED_REQUEST"
+            await join(served, match)
+            assert await reason(join(served, match)) == "MATCH_STARTED"
+            assert await reason(join(served, "000" + "a" * 22)) == "UNKNOWN_MATCH"
+            assert await reason(join(served, "999" + "a" * 22)) == "UNKNOWN_MATCH"
+            assert await reason(join(served, "*")) == "UNKNOWN_MATCH"
+
+    asyncio.run(run())
+
+
+def test_who_leaves_the_lobby_frees_his_seat_and_ends_his_tenure(settings):
+    async def run():
+        async with playing(settings) as served:
+            match = (await served.stub.CreateMatch(timos())).match
+            identity = secret()
+            seat = await join(served, match, request_id=identity)
+            left = await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=seat.token))
+            assert left.version == 2
+            again = await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=seat.token))
+            assert again.version == left.version
+            assert await reason(served.stub.GetView(pb.GetViewRequest(token=seat.token))) == "NOT_YOUR_SEAT"
+            assert await reason(join(served, match, request_id=identity)) == "TENURE_ENDED"
+            assert (await join(served, match)).seat == 0
+
+    asyncio.run(run())
+
+
+def test_the_host_kicks_and_starts_and_nobody_else_does(settings):
+    async def run():
+        async with playing(settings) as served:
+            created = await served.stub.CreateMatch(timos(seats=4))
+            seats = [await join(served, created.match) for _ in range(3)]
+            host = created.host_token
+            kick = pb.KickSeatRequest(host_token=host, seat=1, tenure=99)
+            assert await reason(served.stub.KickSeat(kick)) != "NOT_HOST"
+            await served.stub.KickSeat(pb.KickSeatRequest(host_token=host, seat=1, tenure=seats[1].tenure))
+            code, why, _ = await refused(served.stub.KickSeat(pb.KickSeatRequest(host_token=seats[0].token, seat=2)))
+            assert (code, why) == ("PERMISSION_DENIED", "NOT_HOST")
+            assert await reason(served.stub.StartMatch(pb.StartMatchRequest(host_token=seats[0].token))) == "NOT_HOST"
+            version = (await served.stub.StartMatch(pb.StartMatchRequest(host_token=host))).version
+            assert (await served.stub.StartMatch(pb.StartMatchRequest(host_token=host))).version == version
+            shown = await view(served, seats[2].token)
+            assert [info.plays_as for info in shown.seats if info.HasField("plays_as")] == [0, 1]
+            assert await reason(served.stub.KickSeat(pb.KickSeatRequest(host_token=host, seat=0))) == "MATCH_STARTED"
+
+    asyncio.run(run())
+
+
+def test_a_move_is_made_once_however_often_it_is_sent(settings):
+    async def run():
+        async with playing(settings) as served:
+            _, seats = await started(served)
+            shown = await view(served, seats[0].token)
+            seat = seats[shown.to_act[0]]
+            request = first_move(await view(served, seat.token))
+            request.token = seat.token
+            answers = await asyncio.gather(*(served.stub.SubmitMove(request) for _ in range(5)))
+            assert {answer.version for answer in answers} == {shown.version + 1}
+            assert (await view(served, seat.token)).version == shown.version + 1
+
+    asyncio.run(run())
+
+
+def test_moves_that_cannot_be_are_refused_by_their_reasons(settings):
+    async def run():
+        async with playing(settings) as served:
+            created, seats = await started(served)
+            shown = await view(served, seats[0].token)
+            seat, other = seats[shown.to_act[0]], seats[1 - shown.to_act[0]]
+            submit = served.stub.SubmitMove
+
+            def request(**fields) -> pb.SubmitMoveRequest:
+                made = pb.SubmitMoveRequest(token=seat.token, prompt=shown.prompt)
+                made.move.timos_twist.draw.SetInParent()
+                made.MergeFrom(pb.SubmitMoveRequest(**fields))
+                return made
+
+            code, why, fields = await refused(submit(request(token=other.token)))
+            assert (code, why) == ("FAILED_PRECONDITION", "ILLEGAL_MOVE")
+            assert fields["match"] == created.match
+            assert fields["seat"] == str(other.seat)
+            code, why, fields = await refused(submit(request(prompt=99)))
+            assert (code, why, fields["prompt"]) == ("ABORTED", "STALE_PROMPT", str(shown.prompt))
+            foreign = move_from_json("bombenziehen", b'{"draw":{}}')
+            assert await reason(submit(request(move=foreign))) == "MALFORMED_MOVE"
+            empty = pb.SubmitMoveRequest(token=seat.token, prompt=shown.prompt)
+            assert await refused(submit(empty)) == ("INVALID_ARGUMENT", "MALFORMED_MOVE", {})
+            assert await refused(submit(pb.SubmitMoveRequest())) == ("UNAUTHENTICATED", "BAD_TOKEN", {})
+            assert await reason(submit(request(token=created.host_token))) == "NOT_YOUR_SEAT"
+
+    asyncio.run(run())
+
+
+def test_a_seat_that_sends_too_fast_is_slowed_down_alone(redis_url, nats_url):
+    async def run():
+        async with playing(settings_for(redis_url, nats_url, seat_rate=2)) as served:
+            _, seats = await started(served)
+            request = first_move(await view(served, seats[0].token))
+            request.token = seats[0].token
+            calls = await asyncio.gather(*(served.stub.SubmitMove(request) for _ in range(5)), return_exceptions=True)
+            slowed = [call for call in calls if isinstance(call, grpc.aio.AioRpcError)]
+            assert {call.code() for call in slowed} >= {grpc.StatusCode.RESOURCE_EXHAUSTED}
+            assert served.count("refused_calls_total", reason="RATE_LIMITED") == 3
+            leave = pb.LeaveMatchRequest(token=seats[0].token)
+            assert await reason(served.stub.LeaveMatch(leave)) == "RATE_LIMITED"
+            await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=seats[1].token))
+
+    asyncio.run(run())
+
+
+def test_a_view_comes_with_what_was_missed(settings):
+    async def run():
+        async with playing(settings) as served:
+            created, seats = await started(served)
+            before = await view(served, seats[0].token)
+            for _ in range(3):
+                shown = await view(served, seats[0].token)
+                await move(served, seats[shown.to_act[0]])
+            answer = await served.stub.GetView(pb.GetViewRequest(token=seats[0].token, since=before.version))
+            assert answer.view.version == before.version + 3
+            assert [past.version for past in answer.missed] == [before.version + 1, before.version + 2]
+            assert not answer.truncated
+            both = pb.GetViewRequest(token=seats[0].token, since=1, version=1)
+            assert await reason(served.stub.GetView(both)) == "MALFORMED_REQUEST"
+            negative = pb.GetViewRequest(token=seats[0].token, since=-1)
+            assert await reason(served.stub.GetView(negative)) == "MALFORMED_REQUEST"
+            assert await reason(served.stub.GetView(pb.GetViewRequest(token=created.host_token))) == "NOT_YOUR_SEAT"
+            past = pb.GetViewRequest(token=seats[0].token, version=1)
+            assert await reason(served.stub.GetView(past)) == "MATCH_RUNNING"
+
+    asyncio.run(run())
+
+
+def test_after_the_end_every_version_can_be_seen_as_the_seat_saw_it(settings):
+    async def run():
+        async with playing(settings) as served:
+            created, seats = await started(served)
+            seen = {}
+            for _ in range(6):
+                shown = await view(served, seats[0].token)
+                seen[shown.version] = shown
+                await move(served, seats[shown.to_act[0]])
+            for seat in seats:
+                await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=seat.token))
+            spectator = await served.stub.Spectate(pb.SpectateRequest(match=created.match))
+            last = spectator.view
+            assert (last.status, last.reason) == ("aborted", "all_left")
+            for version, shown in seen.items():
+                again = await view(served, seats[0].token, version=version)
+                again.ClearField("deadline")
+                shown.ClearField("deadline")
+                assert again == shown
+            assert (await view(served, seats[0].token, version=0)).status == "lobby"
+            assert await view(served, spectator.token, version=last.version) == last
+            beyond = pb.GetViewRequest(token=spectator.token, version=last.version + 1)
+            code, why, fields = await refused(served.stub.GetView(beyond))
+            assert (code, why, fields) == ("OUT_OF_RANGE", "UNKNOWN_VERSION", {"version": str(last.version)})
+
+    asyncio.run(run())
+
+
+def test_spectators_see_the_table_and_no_hand(settings):
+    async def run():
+        async with playing(settings) as served:
+            created, _ = await started(served)
+            spectator = await served.stub.Spectate(pb.SpectateRequest(match=created.match))
+            assert spectator.subject == f"view.{created.match}.table"
+            assert spectator.view == await view(served, spectator.token)
+            assert not spectator.view.HasField("seat")
+            assert not spectator.view.timos_twist.HasField("own")
+            assert not spectator.view.timos_twist.legal
+            assert await reason(served.stub.Spectate(pb.SpectateRequest(match="000" + "a" * 22))) == "UNKNOWN_MATCH"
+
+    asyncio.run(run())
+
+
+def test_only_the_operator_aborts_and_once_there_is_one_only_he_creates(redis_url, nats_url):
+    async def run():
+        async with playing(with_operator(redis_url, nats_url)) as served:
+            assert await refused(served.stub.CreateMatch(timos())) == ("PERMISSION_DENIED", "NOT_OPERATOR", {})
+            created = await served.stub.CreateMatch(timos(), metadata=AS_OPERATOR)
+            abort = pb.AbortMatchRequest(match=created.match, reason="enough")
+            assert await reason(served.stub.AbortMatch(abort)) == "NOT_OPERATOR"
+            wrong = (("authorization", "Bearer " + "p" * 32),)
+            assert await reason(served.stub.AbortMatch(abort, metadata=wrong)) == "NOT_OPERATOR"
+            assert (await served.stub.AbortMatch(abort, metadata=AS_OPERATOR)).version == 1
+            shown = (await served.stub.Spectate(pb.SpectateRequest(match=created.match))).view
+            assert (shown.status, shown.reason) == ("aborted", "enough")
+            assert (await served.stub.AbortMatch(abort, metadata=AS_OPERATOR)).version == 1
+            other = pb.AbortMatchRequest(match=created.match, reason="too much")
+            assert await reason(served.stub.AbortMatch(other, metadata=AS_OPERATOR)) == "MATCH_OVER"
+
+    asyncio.run(run())
+
+
+def test_without_an_operator_nobody_aborts(settings):
+    async def run():
+        async with serving(settings) as served:
+            abort = pb.AbortMatchRequest(match=match_id(bytes(16), 4), reason="enough")
+            assert await reason(served.stub.AbortMatch(abort, metadata=AS_OPERATOR)) == "NOT_OPERATOR"
+
+    asyncio.run(run())
+
+
+# --- the match after the match -----------------------------------------------------------------------------------
+
+
+def test_everybody_finds_the_same_rematch_on_his_old_seat(redis_url, nats_url):
+    async def run():
+        async with playing(with_operator(redis_url, nats_url)) as served:
+            created = await served.stub.CreateMatch(timos(clock_ms=5000), metadata=AS_OPERATOR)
+            seats = [await join(served, created.match, name) for name in ("Änne", "Bo")]
+            rematch = served.stub.Rematch
+            early = pb.RematchRequest(token=seats[1].token, request_id=secret())
+            assert await reason(rematch(early)) == "MATCH_RUNNING"
+            await aborted(served, created.match)
+            identity = secret()
+            first = await rematch(pb.RematchRequest(token=seats[1].token, request_id=identity))
+            assert first.match == rematch_id(created.match, 4)
+            assert (first.seat, first.view.seats[1].name) == (1, "Bo")
+            assert first.view.options == created.view.options
+            assert (first.view.clock, first.view.rules) == (5000, created.view.rules)
+            assert first.HasField("host_token")
+            again = await rematch(pb.RematchRequest(token=seats[1].token, request_id=identity))
+            assert (again.match, again.seat, again.tenure) == (first.match, first.seat, first.tenure)
+            second = await rematch(pb.RematchRequest(token=seats[0].token, request_id=secret()))
+            assert (second.match, second.seat, second.view.status) == (first.match, 0, "running")
+            assert not second.HasField("host_token")
+            await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=second.token))
+
+    asyncio.run(run())
+
+
+def test_who_finds_his_seat_taken_gets_another_also_when_he_asks_again(redis_url, nats_url):
+    async def run():
+        async with playing(with_operator(redis_url, nats_url)) as served:
+            created = await served.stub.CreateMatch(timos(seats=3), metadata=AS_OPERATOR)
+            seats = [await join(served, created.match, f"seat {n}") for n in range(3)]
+            await aborted(served, created.match)
+            first = await served.stub.Rematch(pb.RematchRequest(token=seats[0].token, request_id=secret()))
+            await join(served, first.match, "a stranger", seat=1)
+            identity = secret()
+            moved = await served.stub.Rematch(pb.RematchRequest(token=seats[1].token, request_id=identity))
+            assert moved.seat == 2
+            again = await served.stub.Rematch(pb.RematchRequest(token=seats[1].token, request_id=identity))
+            assert (again.seat, again.tenure) == (moved.seat, moved.tenure)
+            late = pb.RematchRequest(token=seats[2].token, request_id=secret())
+            assert await reason(served.stub.Rematch(late)) == "MATCH_STARTED"
+
+    asyncio.run(run())
+
+
+def test_who_has_left_has_no_rematch(redis_url, nats_url):
+    async def run():
+        async with playing(with_operator(redis_url, nats_url)) as served:
+            created = await served.stub.CreateMatch(timos(), metadata=AS_OPERATOR)
+            seat = await join(served, created.match)
+            await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=seat.token))
+            await aborted(served, created.match)
+            rematch = pb.RematchRequest(token=seat.token, request_id=secret())
+            assert await reason(served.stub.Rematch(rematch)) == "NOT_YOUR_SEAT"
+            assert await reason(served.stub.Rematch(pb.RematchRequest(token="x", request_id=secret()))) == "BAD_TOKEN"
+
+    asyncio.run(run())
+
+
+# --- the list of open matches ------------------------------------------------------------------------------------
+
+
+async def pages(served: Served, **fields) -> list[list[pb.MatchSummary]]:
+    found, token = [], ""
+    while True:
+        page = await served.stub.ListMatches(pb.ListMatchesRequest(page_token=token, **fields))
+        found.append(list(page.matches))
+        token = page.next_page_token
+        if not token:
+            return found
+
+
+def test_every_open_match_is_on_one_page_and_only_one(settings):
+    async def run():
+        async with playing(settings) as served:
+            made = [(await served.stub.CreateMatch(timos())).match for _ in range(11)]
+            found = await pages(served, page_size=4)
+            assert [len(page) for page in found] == [4, 4, 3]
+            assert [summary.match for page in found for summary in page] == sorted(made)
+            for _ in range(2):
+                await join(served, made[0])
+            assert made[0] not in [summary.match for page in await pages(served) for summary in page]
+
+    asyncio.run(run())
+
+
+def test_a_page_reads_no_partition_that_it_does_not_need(settings):
+    async def run():
+        async with playing(settings) as served:
+            made = sorted([(await served.stub.CreateMatch(timos())).match for _ in range(12)])
+            read = []
+            lobby = served.store.lobby
+
+            async def counted(partition: int):
+                read.append(partition)
+                return await lobby(partition)
+
+            served.store.lobby = counted
+            first = int(made[0][:3])
+            page = await served.stub.ListMatches(pb.ListMatchesRequest(page_size=1))
+            assert read[-1] <= int(made[1][:3])
+            assert page.next_page_token
+            read.clear()
+            await served.stub.ListMatches(pb.ListMatchesRequest(page_size=1, page_token=made[-2]))
+            assert min(read) == int(made[-2][:3]) >= first
+
+    asyncio.run(run())
+
+
+def test_filters_must_all_hold(settings):
+    async def run():
+        async with playing(settings) as served:
+            slow = (await served.stub.CreateMatch(timos(clock_ms=60_000))).match
+            fast = (await served.stub.CreateMatch(timos(seats=4, clock_ms=2000))).match
+            free = (await served.stub.CreateMatch(timos(seats=4))).match
+            await join(served, free, "Änne")
+
+            async def found(**fields) -> set[str]:
+                return {summary.match for page in await pages(served, **fields) for summary in page}
+
+            assert await found() == {slow, fast, free}
+            assert await found(game="timos_twist") == {slow, fast, free}
+            assert await found(game="bombenziehen") == set()
+            assert await found(rules="timos_twist/1", min_open_seats=3) == {fast, free}
+            assert await found(min_open_seats=4) == {fast}
+            assert await found(min_clock_ms=3000) == {slow, free}
+            assert await found(max_clock_ms=60_000) == {slow, fast}
+            assert await found(min_clock_ms=3000, max_clock_ms=60_000) == {slow}
+            assert await found(match=free) == {free}
+            assert await found(match=free, game="bombenziehen") == set()
+            assert await found(match="nonsense") == set()
+            ((summary,),) = await pages(served, match=free)
+            assert summary.seats[0].name == "Änne"
+            assert summary.options.timos_twist.target == 50
+            assert not summary.HasField("clock_ms")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("fields", [{"page_size": -1}, {"page_token": "x"}, {"page_token": "999" + "a" * 22}])
+def test_a_page_that_cannot_be_is_refused(settings, fields):
+    async def run():
+        async with serving(settings) as served:
+            assert await reason(served.stub.ListMatches(pb.ListMatchesRequest(**fields))) == "MALFORMED_REQUEST"
+
+    asyncio.run(run())
+
+
+# --- when something is missing -----------------------------------------------------------------------------------
+
+
+def test_without_an_owner_views_are_unavailable_and_commands_unknown(settings):
+    async def run():
+        async with serving(settings) as served:
+            unowned = match_id(bytes(16), 4)
+            assert await refused(served.stub.Spectate(pb.SpectateRequest(match=unowned))) == (
+                "UNAVAILABLE", "NO_OWNER", {"match": unowned},
+            )  # fmt: skip
+            code, why, _ = await refused(served.stub.CreateMatch(timos(), timeout=0.6))
+            assert (code, why) == ("DEADLINE_EXCEEDED", "OUTCOME_UNKNOWN")
+            unknown = pb.GetJournalRequest(match=unowned)
+            assert await reason(served.stub.GetJournal(unknown).read()) == "UNKNOWN_MATCH"
+
+    asyncio.run(run())
+
+
+def test_a_fault_leaves_as_internal_and_tells_nothing(settings):
+    async def run():
+        async with serving(settings) as served:
+
+            async def broken(_partition: int):
+                raise ValueError("the secret seed is 42")
+
+            served.store.lobby = broken
+            code, why, fields = await refused(served.stub.ListMatches(pb.ListMatchesRequest()))
+            assert (code, why, fields) == ("INTERNAL", "INTERNAL", {})
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await served.stub.ListMatches(pb.ListMatchesRequest())
+            assert "42" not in str(caught.value)
+            assert served.count("refused_calls_total", reason="INTERNAL") == 2
+
+    asyncio.run(run())
+
+
+def test_the_journal_holds_no_request_id_and_no_token(settings):
+    async def run():
+        async with playing(settings) as served:
+            identity = secret()
+            created = await served.stub.CreateMatch(timos(identity))
+            seat = await join(served, created.match, request_id=identity)
+            lines = await served.store.lines(created.match)
+            text = b"".join(lines)
+            assert identity.hex().encode() not in text
+            assert seat.token.encode() not in text
+            assert json.loads(lines[1])["client_seed"] != identity.hex()
+            assert isinstance(journal.read(lines[1]).body, journal.Joined)
+
+    asyncio.run(run())
