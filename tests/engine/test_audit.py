@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import Raw
 from msgspec.structs import replace
 
 from engine import journal, registry
@@ -26,7 +27,7 @@ from engine.audit import (
     parse_hash,
 )
 from engine.chance import Stream, commitment
-from engine.journal import Body, Created, Finished, Joined, Left, Moved, Started
+from engine.journal import Body, Bot, Created, Finished, Joined, Left, Moved, Started
 from engine.match import Match
 from tests.histories.record import NAMES, Table
 
@@ -92,6 +93,11 @@ def test_a_running_match_is_audited_with_its_seed():
         assert (verdict.outcome, verdict.difference) == ("consistent", None)
         assert verdict.status == ("lobby" if entries < 4 else "running")
         assert audit(LINES[:entries], bytes.fromhex(verdict.head), SEED).outcome == "verified"
+
+
+def test_a_lobby_without_an_end_may_be_a_part_only():
+    assert audit(LINES[:2]).difference.field == "tail"
+    assert audit(LINES[:2], seed=SEED).difference is None
 
 
 def test_a_running_match_is_not_audited_with_another_seed():
@@ -175,6 +181,13 @@ TAMPERS: dict[str, tuple[Callable[[Lines], Lines], tuple[int, str], tuple[int, s
         (2, "client seeds"),
     ),
     "two seats that change places": (change_places, (2, "chain"), (3, "deal")),
+    "a request that joined before": (
+        lambda lines: swap(journal.read(lines[2]).body.request.encode(), journal.read(lines[1]).body.request.encode(), 2)(
+            lines
+        ),
+        (2, "request"),
+        (2, "request"),
+    ),
     "the same seat twice": (swap(b'"seat":1', b'"seat":0', 2), (2, "seat"), (2, "seat")),
     "a start without a seat": (swap(b"[0,1]", b"[0]", 3), (3, "seats"), (3, "seats")),
     "seats in another order": (swap(b"[0,1]", b"[1,0]", 3), (3, "seats"), (3, "seats")),
@@ -358,6 +371,30 @@ def test_the_clock_moves_for_nobody_who_owes_no_move():
     forged = [*data[:-1], data[-1].replace(b'"by":"player"', b'"by":"clock"')]
     difference = audit(forged, seed=table.seed).difference
     assert (difference.version, difference.field) == (len(data) - 1, "clock")
+    assert difference.detail.endswith("owes no move")
+
+
+def test_the_host_sends_nobody_away_from_a_running_match():
+    table = Table(registry.find("timos_twist/1"), 3, label="host")
+    table.fill()
+    table.leave(0)
+    forged = [*table.data[:-1], table.data[-1].replace(b'"by":"player"', b'"by":"host"')]
+    difference = audit(forged, seed=table.seed).difference
+    assert (difference.version, difference.field) == (len(forged) - 1, "by")
+
+
+@pytest.mark.parametrize(("ahead", "field"), [(-1, "computer move"), (0, None), (1, "computer move")])
+def test_a_computer_decides_on_a_version_from_its_prompt_on_and_before_its_move(ahead, field):
+    table = Table(registry.find("timos_twist/1"), 2, label="computer")
+    table.fill()
+    [seat] = table.match.to_act
+    table.leave(seat)
+    prompt = table.match.prompts[seat]
+    seen = prompt + ahead if ahead < 1 else table.match.version + ahead
+    default = Raw(table.game.move_json.encode(table.game.default(table.match.state, table.match.players.index(seat))))
+    line = table.match._append(Moved(seat, prompt, default, "bot", Bot("hard", 1, seen)), table.at)
+    difference = audit([*table.data, line.data], seed=table.seed).difference
+    assert (difference and difference.field) == field
 
 
 # --- any bytes at all ------------------------------------------------------------------------------------------------
