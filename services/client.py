@@ -1,83 +1,82 @@
 """A client of the public interfaces.
 
-It subscribes before it asks for the view, drops versions that are not new, and after a gap, a reconnect or a silence
-asks for the present view, which then replaces what is held.
+It subscribes before it asks for the view and drops versions that are not new. After a gap, a reconnect or a silence it
+asks for the present view, which then replaces what is held. Whatever was not answered is sent again: the server answers
+a repeat with what became of the first. It waits for as long as that takes; use `asyncio.timeout` to wait for less.
 """
 
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
 import grpc
 import msgspec
 from google.protobuf.json_format import MessageToDict
-from google.rpc import error_details_pb2
-from grpc_status import rpc_status
+from google.protobuf.message import Message
 
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
 from services import wire
 from services.bus import Bus
+from services.play_stream import RETRY_S, PlayStream, RefusedError, refused
+
+__all__ = ["Client", "RefusedError", "Seat"]
 
 SILENCE_S = 10.0
-RETRY_S = 0.2
-RETRIES = 25
-HEALED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-
-TRY_AGAIN = frozenset({pb.OUTCOME_UNKNOWN, pb.NO_OWNER, pb.OVERLOADED, pb.RATE_LIMITED})
-"""Refusals after which the same command is sent again: it has had no effect, or is answered with what it had."""
+"""How long a move may be due before it is asked whether a view was lost."""
+CALL_S = 10.0
+PATIENCE_S = 60.0
+"""For how long a unary call that gets no answer is repeated."""
+CHANNEL = (
+    # A server that restarts is found again at once; one that is gone without a word is noticed.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 1000),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+)
 
 View = dict[str, Any]
-
-
-class RefusedError(Exception):
-    """A typed refusal: `reason` is the name of the enum value, `metadata` its facts."""
-
-    def __init__(self, reason: str, detail: str, metadata: dict[str, str]) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
-        self.metadata = metadata
-
-
-def refused(error: grpc.aio.AioRpcError) -> RefusedError:
-    """Return what a failed call says in its trailers; a bare gRPC error by its code."""
-    status = rpc_status.from_call(error)  # type: ignore[arg-type]  # typed for sync calls; reads only what both have
-    for detail in status.details if status else ():
-        info = error_details_pb2.ErrorInfo()
-        if detail.Unpack(info):
-            return RefusedError(info.reason, status.message, dict(info.metadata))
-    return RefusedError(error.code().name, error.details() or "", {})
 
 
 class Client:
     """One gRPC channel with one `Play` stream for all its seats, and one NATS connection."""
 
     def __init__(self, channel: grpc.aio.Channel, bus: Bus, operator_key: str | None) -> None:
+        """Take over a channel and a connection; made by `connect`."""
         self.stub = pb_grpc.MatchServiceStub(channel)
         self._channel = channel
         self._bus = bus
         self._operator_key = operator_key
-        self._stream = _PlayStream(self.stub)
-        self._seats: list[Seat] = []
-        self._watching = asyncio.create_task(self._watch())
+        self._seats: set[Seat] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stream = PlayStream(self.stub, self.spawn)
+        self.spawn(self._watch())
 
     @classmethod
     async def connect(cls, address: str, nats_url: str, operator_key: str | None = None) -> Self:
-        """Connect to a match service (`host:port`) and to NATS."""
-        channel = grpc.aio.insecure_channel(address)
+        """Connect to a match service (`host:port`, or several as gRPC's name syntax has it) and to NATS."""
         bus = await Bus.connect(nats_url, "croupier-client")
-        return cls(channel, bus, operator_key)
+        return cls(grpc.aio.insecure_channel(address, options=CHANNEL), bus, operator_key)
 
     async def close(self) -> None:
-        """End everything."""
-        self._watching.cancel()
-        await asyncio.gather(self._watching, return_exceptions=True)
-        await self._stream.close()
+        """End everything. Moves that wait for their receipts are cancelled: they may have been made."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._stream.close()
         await self._bus.close()
         await self._channel.close()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something in the background until it is done or the client is closed."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def create(
         self, game: str, seats: int, options: dict[str, Any] | None = None, clock_ms: int | None = None
@@ -87,9 +86,8 @@ class Client:
             request_id=secrets.token_bytes(16),
             options=wire.options_to_proto(game, options or {}),
             seats=[pb.SeatSetup(kind="open")] * seats,
+            clock_ms=clock_ms,
         )
-        if clock_ms is not None:
-            request.clock_ms = clock_ms
         metadata = [("authorization", f"Bearer {self._operator_key}")] if self._operator_key else []
         response = await self.call(self.stub.CreateMatch, request, metadata=metadata)
         return response.match, response.host_token
@@ -98,67 +96,87 @@ class Client:
         """Take a seat; `on_view` is called after each new view. Raises RefusedError."""
         request = pb.JoinMatchRequest(match=match, request_id=secrets.token_bytes(16), name=name)
         joined = await self.call(self.stub.JoinMatch, request)
-        seat = Seat(self, match, joined.seat, joined.token, on_view)
-        self._seats.append(seat)
-        seat.handle = await self._stream.attach(joined.token)
-        await self._bus.subscribe(joined.subject, seat.receive)
+        seat = Seat(self, request, joined, on_view)
+        await self._stream.attach(seat)
+        self._seats.add(seat)
+        seat.subscription = await self._bus.subscribe(joined.subject, seat.receive)
         await seat.heal()
         return seat
 
     async def call(self, method: Any, request: Any, **kwargs: Any) -> Any:
-        """Call a unary method, again where the answer was lost or nobody was there. Raises RefusedError.
-
-        Every command may be repeated: it is answered with what became of the first.
-        """
-        for attempt in range(RETRIES):
+        """Call a unary method, again where the answer was lost or nobody was there. Raises RefusedError."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + PATIENCE_S
+        while True:
             try:
-                return await method(request, **{"timeout": 10, **kwargs})
+                return await method(request, **{"timeout": CALL_S, "wait_for_ready": True, **kwargs})
             except grpc.aio.AioRpcError as error:
-                if error.code() not in HEALED or attempt == RETRIES - 1:
-                    raise refused(error) from None
+                refusal = refused(error)
+                if not refusal.again or loop.time() > until:
+                    raise refusal from None
             await asyncio.sleep(RETRY_S)
-        raise AssertionError("unreachable")
 
     async def submit(self, seat: "Seat", prompt: int, move: bytes) -> int:
-        """Send one move over the shared stream; return the version of its entry. Raises RefusedError."""
+        """Send one move over the shared stream; return the version of its entry. Raises RefusedError.
+
+        Cancelling it does not take the move back, but it is not sent again.
+        """
         return await self._stream.submit(seat, prompt, wire.move_from_json(seat.game, move))
 
     def forget(self, seat: "Seat") -> None:
         """Stop looking after a seat."""
-        with contextlib.suppress(ValueError):
-            self._seats.remove(seat)
+        if seat in self._seats:
+            self._seats.discard(seat)
+            self._stream.detach(seat)
+            if seat.subscription is not None:
+                self.spawn(self._bus.unsubscribe(seat.subscription))
 
     async def _watch(self) -> None:
-        """Ask for the view after a reconnect of NATS, and of seats that owe a move and hear nothing."""
+        """Ask for views after a reconnect of NATS, after a silence while a move is due, and where asking failed."""
         generation = self._bus.generation
         while True:
             await asyncio.sleep(1)
             now = asyncio.get_running_loop().time()
             reconnected = self._bus.generation != generation
             generation = self._bus.generation
-            for seat in list(self._seats):
-                if reconnected or (seat.view.get("to_act") and now - seat.heard > SILENCE_S):
-                    with contextlib.suppress(RefusedError):
-                        await seat.heal()
+            for seat in self._seats:
+                silent = seat.view.get("to_act") and now - seat.heard > SILENCE_S
+                if reconnected or silent or seat.stale:
+                    seat.heal_soon()
 
 
 class Seat:
     """One seat and what it sees. `view` is the JSON of the `View` message, parsed."""
 
     def __init__(
-        self, client: Client, match: str, number: int, token: str, on_view: "Callable[[Seat], None] | None"
+        self,
+        client: Client,
+        request: pb.JoinMatchRequest,
+        joined: pb.JoinMatchResponse,
+        on_view: "Callable[[Seat], None] | None",
     ) -> None:
+        """Start without a view; `request` renews the token when it expires."""
         self.client = client
-        self.match = match
-        self.number = number
-        self.token = token
-        self.handle = 0
+        self.match = request.match
+        self.number = joined.seat
+        self.token = joined.token
         self.view: View = {}
+        self.missed: list[dict[str, Any]] = []
+        """What happened between the view before and this one, as `PastEvents`; empty if nothing was missed."""
+        self.truncated = False
+        """Whether more was missed than is told."""
         self.gaps = 0
         """How often views were missed and asked for."""
+        self.stale = False
+        """Whether the view has to be asked for."""
+        self.refusal: RefusedError | None = None
+        """Why this seat is shown no views any more: its tenure has ended, or the match is past its retention."""
         self.heard = asyncio.get_running_loop().time()
+        self.subscription: Any = None
+        self._request = request
         self._on_view = on_view
-        self._healing: asyncio.Task[None] | None = None
+        self._asking = asyncio.Lock()
+        self._arrived: deque[View] = deque()
 
     @property
     def game(self) -> str:
@@ -168,13 +186,12 @@ class Seat:
     @property
     def part(self) -> View:
         """The game's part of the view: table, own, legal, events; empty in the lobby."""
-        name = self.game if self.game in self.view else "generic"
-        return self.view.get(name) or {}
+        return self.view.get(wire.arm(self.game)) or {}
 
     @property
     def over(self) -> bool:
-        """Whether the match has ended."""
-        return self.view.get("status") in ("finished", "aborted")
+        """Whether there will be no more views."""
+        return self.refusal is not None or self.view.get("status") in ("finished", "aborted")
 
     @property
     def plays_as(self) -> int | None:
@@ -197,133 +214,99 @@ class Seat:
 
     async def receive(self, message: Any) -> None:
         """Take a view from NATS."""
-        view = msgspec.json.decode(message.data)
-        known = self.view.get("version", -1)
-        if view["version"] <= known:
-            return
-        if view["version"] > known + 1 and self.view:
-            self.gaps += 1
-            if self._healing is None or self._healing.done():
-                self._healing = asyncio.create_task(self.heal())
-            return
-        self._take(view)
+        self._arrived.append(msgspec.json.decode(message.data))
+        if not self._asking.locked():
+            self._read()
+
+    def heal_soon(self) -> None:
+        """Ask for the view in the background, unless that is being done."""
+        self.stale = True
+        if not self._asking.locked():
+            self.client.spawn(self._heal())
 
     async def heal(self) -> None:
         """Ask for the present view, which replaces what is held. Raises RefusedError."""
-        request = pb.GetViewRequest(token=self.token)
-        if self.view:
-            request.since = self.view["version"]
-        response = await self.client.call(self.client.stub.GetView, request)
-        view = MessageToDict(response.view, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
-        for field in ("prompt", "result", "reason", "seed", "hash", "deadline"):
-            view.setdefault(field, None)
-        for seat in view["seats"]:
-            seat.setdefault("plays_as", None)
-        if view["version"] != self.view.get("version"):
-            self._take(view)
+        async with self._asking:
+            if self.over:
+                return
+            self.stale = False
+            request = pb.GetViewRequest(token=self.token)
+            if self.view:
+                request.since = self.view["version"]
+            try:
+                response = await self._get_view(request)
+            except RefusedError as refusal:
+                self.stale = True
+                if not refusal.again:
+                    self.refusal = refusal
+                    self._tell()
+                raise
+            view = _as_json(response.view)
+            if view != self.view:
+                missed = [_as_json(events) for events in response.missed]
+                self._take(view, missed, truncated=response.truncated)
+            self.heard = asyncio.get_running_loop().time()
+        self._read()
 
-    def _take(self, view: View) -> None:
-        self.view = view
+    async def renew(self) -> None:
+        """Get a fresh token. Raises RefusedError."""
+        joined = await self.client.call(self.client.stub.JoinMatch, self._request)
+        self.token = joined.token
+
+    async def _heal(self) -> None:
+        with contextlib.suppress(RefusedError):  # asked for again in a second, or noted in `refusal`
+            await self.heal()
+
+    async def _get_view(self, request: pb.GetViewRequest) -> Any:
+        try:
+            return await self.client.call(self.client.stub.GetView, request)
+        except RefusedError as refusal:
+            if refusal.reason != "BAD_TOKEN":
+                raise
+        await self.renew()
+        request.token = self.token
+        return await self.client.call(self.client.stub.GetView, request)
+
+    def _read(self) -> None:
+        """Take what has come from NATS. What comes while the view is being asked for waits: it is newer."""
+        while self._arrived and self.view and not self.over:
+            view = self._arrived.popleft()
+            known = self.view["version"]
+            if view["version"] > known + 1:
+                self.gaps += 1
+                self._arrived.clear()  # the view that is asked for now will be at least as new
+                self.heal_soon()
+            elif view["version"] == known + 1:
+                self._take(view, [], truncated=False)
+
+    def _take(self, view: View, missed: list[dict[str, Any]], *, truncated: bool) -> None:
+        self.view, self.missed, self.truncated = view, missed, truncated
         self.heard = asyncio.get_running_loop().time()
+        self._tell()
+
+    def _tell(self) -> None:
         if self.over:
             self.client.forget(self)
         if self._on_view is not None:
             self._on_view(self)
 
 
-class _PlayStream:
-    """One `Play` stream, opened again when it breaks; commands without a receipt are then sent again."""
-
-    def __init__(self, stub: Any) -> None:
-        self._stub = stub
-        self._tokens: dict[int, str] = {}
-        self._attached: dict[int, asyncio.Future[None]] = {}
-        self._commands: dict[int, tuple[pb.Command, asyncio.Future[int]]] = {}
-        self._fresh: list[pb.Command] = []
-        self._unattached: list[int] = []
-        self._wake = asyncio.Event()
-        self._last = 0
-        self._running = asyncio.create_task(self._run())
-
-    async def close(self) -> None:
-        self._running.cancel()
-        await asyncio.gather(self._running, return_exceptions=True)
-
-    async def attach(self, token: str) -> int:
-        handle = len(self._tokens) + 1
-        self._tokens[handle] = token
-        self._attached[handle] = asyncio.get_running_loop().create_future()
-        self._unattached.append(handle)
-        self._wake.set()
-        await self._attached[handle]
-        return handle
-
-    async def submit(self, seat: Seat, prompt: int, move: Any) -> int:
-        self._last += 1
-        command = pb.Command(id=self._last, handle=seat.handle, prompt=prompt, move=move)
-        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._commands[command.id] = (command, future)
-        self._fresh.append(command)
-        self._wake.set()
-        return await future
-
-    async def _run(self) -> None:
-        while True:
-            try:
-                async for response in self._stub.Play(self._requests()):
-                    self._take(response)
-            except grpc.aio.AioRpcError as error:
-                if error.code() not in (*HEALED, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL):
-                    self._fail(refused(error))
-            await asyncio.sleep(RETRY_S)
-            self._unattached = list(self._tokens)
-            self._fresh = [command for command, _ in self._commands.values()]
-            self._wake.set()
-
-    async def _requests(self) -> AsyncIterator[pb.PlayRequest]:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            attach = [pb.Attach(handle=handle, token=self._tokens[handle]) for handle in self._unattached]
-            commands, self._fresh, self._unattached = self._fresh, [], []
-            if attach or commands:
-                yield pb.PlayRequest(attach=attach, commands=commands)
-
-    def _take(self, response: pb.PlayResponse) -> None:
-        for attached in response.attached:
-            future = self._attached[attached.handle]
-            if not future.done():
-                if attached.HasField("refusal"):
-                    future.set_exception(_refusal(attached.refusal))
-                else:
-                    future.set_result(None)
-        for receipt in response.receipts:
-            command, answer = self._commands.pop(receipt.id, (None, None))
-            if command is None or answer is None or answer.done():
-                continue
-            if receipt.WhichOneof("outcome") == "refusal":
-                if receipt.refusal.reason in TRY_AGAIN:
-                    self._commands[receipt.id] = (command, answer)
-                    asyncio.get_running_loop().call_later(RETRY_S, self._again, command)
-                else:
-                    answer.set_exception(_refusal(receipt.refusal))
-            else:
-                answer.set_result(receipt.version)
-
-    def _again(self, command: pb.Command) -> None:
-        self._fresh.append(command)
-        self._wake.set()
-
-    def _fail(self, error: RefusedError) -> None:
-        waiting: Sequence[asyncio.Future[Any]] = [
-            *self._attached.values(),
-            *(future for _, future in self._commands.values()),
-        ]
-        self._commands.clear()
-        for future in waiting:
-            if not future.done():
-                future.set_exception(error)
+def _as_json(message: Message) -> dict[str, Any]:
+    """Return a message as the JSON over NATS has it: what is absent is null, except in moves and of a `oneof`."""
+    document = MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+    _add_nulls(message, document)
+    return document
 
 
-def _refusal(refusal: pb.Refusal) -> RefusedError:
-    return RefusedError(pb.RefusalReason.Name(refusal.reason), refusal.message, dict(refusal.metadata))
+def _add_nulls(message: Message, document: dict[str, Any]) -> None:
+    for field in message.DESCRIPTOR.fields:
+        value = document.get(field.name)
+        if value is None:
+            if field.containing_oneof is None or len(field.containing_oneof.fields) == 1:
+                document[field.name] = None
+        elif isinstance(value, dict) and not field.message_type.full_name.startswith("google."):
+            _add_nulls(getattr(message, field.name), value)
+        elif isinstance(value, list) and field.message_type is not None and field.name != "legal":
+            for part, below in zip(getattr(message, field.name), value, strict=True):
+                if isinstance(below, dict) and not field.message_type.full_name.startswith("google."):
+                    _add_nulls(part, below)

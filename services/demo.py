@@ -148,6 +148,8 @@ async def _shown(stack: Stack, tally: Tally, games: Sequence[str], seats: int, c
             await asyncio.wait([playing], timeout=REFRESH_S)
             live.update(tally.row(), refresh=True)
             stack.check()
+    if not console.is_terminal:
+        console.print()  # a display that is not live ends without a new line
     return await playing
 
 
@@ -170,7 +172,7 @@ def demo(console: Console, *, games: Sequence[str], matches: int, seats: int, en
     with tempfile.TemporaryDirectory(prefix="croupier-demo-") as folder, ExitStack() as running:
         with console.status("starting Redis, NATS, the match service and the engine workers"):
             stack = running.enter_context(Stack(Path(folder), engines=engines, env={f"{PREFIX}SEAT_RATE": "10000"}))
-        console.print(f"playing {matches} matches with {seats} seats: {', '.join(games)}")
+        console.print(f"playing {matches} matches with {seats} seats: {', '.join(games)}", soft_wrap=True)
         tally = Tally(matches)
         anchors = asyncio.run(_shown(stack, tally, games, seats, console))
         with console.status("reading every journal back from Redis and auditing it"):

@@ -6,12 +6,13 @@
 import json
 import os
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from services.local import LocalProcessError, NatsServer, RedisServer, ServiceProcess
+from services.local import LocalProcessError, NatsServer, RedisServer, ServiceProcess, free_port
 from services.settings import PREFIX, Durability
 
 KEYS = {"token_key": 32, "operator_key": 32}
@@ -33,7 +34,10 @@ class Stack:
         grpc_port: int | None = None,
         env: dict[str, str] | None = None,
     ) -> None:
-        """Prepare. `env` overrides settings, by their variables, for every service."""
+        """Prepare. `env` overrides settings, by their variables, for every service.
+
+        Without `grpc_port`, or with 0, the match service listens on a free one, and keeps it when it is restarted.
+        """
         self.folder = folder
         self.redis = RedisServer(folder, durability=durability)
         self.nats = NatsServer(folder, websocket_port=0)
@@ -50,9 +54,13 @@ class Stack:
         with ExitStack() as running:
             running.enter_context(self.redis)
             running.enter_context(self.nats)
-            for number in range(self._count):
-                self.engines.append(running.enter_context(self.service("engine", f"engine-{number}")))
-            self.match = running.enter_context(self.service("match", "match", grpc_port=self._grpc_port or 0))
+            self.engines = [self.service("engine", f"engine-{number}") for number in range(self._count)]
+            self.match = self.service("match", "match", grpc_port=self._grpc_port or free_port())
+            services = [*self.engines, self.match]
+            for service in services:
+                running.callback(service.stop)
+            with ThreadPoolExecutor(len(services)) as starting:
+                list(starting.map(ServiceProcess.start, services))
             self._running = running.pop_all()
         return self
 
