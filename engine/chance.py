@@ -56,18 +56,21 @@ def bot_key(key: bytes) -> bytes:
 class Stream:
     """Chance from a key, for one label and one version."""
 
-    __slots__ = ("_block", "_key", "_numbers", "_prefix")
+    __slots__ = ("_block", "_key", "_label", "_numbers", "_version")
 
     def __init__(self, key: bytes, label: str, version: int) -> None:
         self._key = key
-        self._prefix = length_prefixed(b"croupier-rng-1/draw", label.encode(), struct.pack(">Q", version))
+        self._label = label
+        self._version = version
         self._block = 0
         self._numbers: list[int] = []
 
     def u64(self) -> int:
         """Return the next 64 bits of the stream."""
         if not self._numbers:
-            block = hmac.digest(self._key, self._prefix + struct.pack(">Q", self._block), "sha256")
+            version, block_number = struct.pack(">Q", self._version), struct.pack(">Q", self._block)
+            prefix = length_prefixed(b"croupier-rng-1/draw", self._label.encode(), version)
+            block = hmac.digest(self._key, prefix + block_number, "sha256")
             self._numbers = list(reversed(struct.unpack(">4Q", block)))
             self._block += 1
         return self._numbers.pop()

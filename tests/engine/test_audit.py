@@ -133,6 +133,11 @@ def change_places(lines: Lines) -> Lines:
     return swap(b'"seat":1', b'"seat":0', 2)(swap(b'"seat":0', b'"seat":1', 1)(lines))
 
 
+def same_request(lines: Lines) -> Lines:
+    first, second = (journal.read(data).body.request.encode() for data in lines[1:3])
+    return swap(second, first, 2)(lines)
+
+
 def key_order(lines: Lines) -> Lines:
     fields = json.loads(lines[5])
     moved = {name: fields[name] for name in sorted(fields)}
@@ -181,13 +186,7 @@ TAMPERS: dict[str, tuple[Callable[[Lines], Lines], tuple[int, str], tuple[int, s
         (2, "client seeds"),
     ),
     "two seats that change places": (change_places, (2, "chain"), (3, "deal")),
-    "a request that joined before": (
-        lambda lines: swap(journal.read(lines[2]).body.request.encode(), journal.read(lines[1]).body.request.encode(), 2)(
-            lines
-        ),
-        (2, "request"),
-        (2, "request"),
-    ),
+    "a request that joined before": (same_request, (2, "request"), (2, "request")),
     "the same seat twice": (swap(b'"seat":1', b'"seat":0', 2), (2, "seat"), (2, "seat")),
     "a start without a seat": (swap(b"[0,1]", b"[0]", 3), (3, "seats"), (3, "seats")),
     "seats in another order": (swap(b"[0,1]", b"[1,0]", 3), (3, "seats"), (3, "seats")),
