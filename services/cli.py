@@ -15,6 +15,7 @@ from rich.console import Console
 
 from engine import registry
 from engine.refusals import UnknownGame
+from services.cli_arena import arena_command
 from services.local import LocalProcessError
 from services.settings import Durability, Settings, SettingsError, load, settings_table
 from services.store import StoreError
@@ -159,6 +160,9 @@ def demo(
         raise typer.Exit(130) from None
     if not good:
         raise typer.Exit(1)
+
+
+app.command("arena", rich_help_panel=PLAY)(arena_command)
 
 
 @app.command(rich_help_panel=SERVICES)

@@ -1,0 +1,1 @@
+"""Benchmarks: figures as ratios, printed, never asserted on."""

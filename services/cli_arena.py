@@ -1,0 +1,68 @@
+"""`croupier arena`."""
+
+import sys
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from engine import registry
+from engine.bots import LEVELS
+from engine.refusals import Refusal
+from services.arena import Score, arena
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def arena_command(
+    games: Annotated[list[str] | None, typer.Argument(help="Games; all by default.")] = None,
+    challenger: Annotated[str, typer.Option(help=f"Level on one seat: {', '.join(LEVELS)}.")] = "clever",
+    rival: Annotated[str, typer.Option(help="Level on all other seats.")] = "reckless",
+    seats: Annotated[list[int] | None, typer.Option(help="Numbers of seats; 2 and 4 by default.")] = None,
+    matches: Annotated[int, typer.Option(min=1, help="Matches for each game and number of seats.")] = 1000,
+    option: Annotated[list[str] | None, typer.Option(help="Option of the game, as name=value.")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one a core.")] = 0,
+) -> None:
+    """Let computer players play each other and print win rates with 95 % intervals.
+
+    Seats rotate and deals are seeded, so the same command prints the same rates everywhere. Exits with 1 if the
+    challenger does not beat the rival somewhere, that is, if the interval does not lie above an even share.
+    """
+    options = dict(_option(text) for text in option or ())
+    names = games or [game.name for game in registry.games()]
+    beaten = True
+    out.print(f"| game | seats | matches | {challenger} wins | 95 % | even share | ms {challenger} | ms {rival} |")
+    out.print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    for name in names:
+        for number in seats or (2, 4):
+            score = Score(number)
+            with Progress(*columns, console=err, transient=True, disable=not sys.stderr.isatty()) as progress:
+                task = progress.add_task(f"{name}, {number} seats", total=matches)
+                try:
+                    for now in arena(
+                        name, challenger, rival, seats=number, matches=matches, options=options, workers=workers
+                    ):
+                        score = now
+                        progress.update(task, completed=now.matches)
+                except Refusal as refusal:
+                    err.print(refusal.detail, style="red", markup=False)
+                    raise typer.Exit(2) from None
+            beaten = beaten and score.beats
+            low, high = score.interval
+            times = f"{score.milliseconds(challenger):.2f} | {score.milliseconds(rival):.2f}"
+            figures = f"{score.rate:.1%} | {low:.1%}-{high:.1%} | {1 / number:.1%}"
+            out.print(f"| {name} | {number} | {score.matches} | {figures} | {times} |", soft_wrap=True)
+    if not beaten:
+        raise typer.Exit(1)
+
+
+def _option(text: str) -> tuple[str, object]:
+    name, _, value = text.partition("=")
+    try:
+        return name, msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return name, value
