@@ -13,9 +13,10 @@ from typing import Self
 import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
+from nats.aio.subscription import Subscription as ClientSubscription
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeoutError
 
 FLUSH_TIMEOUT_S = 5
 RECONNECT_WAIT_S = 0.1
@@ -32,47 +33,98 @@ class NoAnswer(ConnectionError):
     """Nobody answered a question in time."""
 
 
-class Bus:
-    """One connection, which reconnects by itself for ever."""
+class Subscription:
+    """A subject that is listened to, on whichever connection there is."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, subject: str, handler: Handler) -> None:
+        self.subject = subject
+        self.handler = handler
+        self.client: Client | None = None
+        self.on_client: ClientSubscription | None = None
+
+
+class Bus:
+    """One connection, which comes back by itself for ever."""
+
+    def __init__(self, url: str, name: str) -> None:
+        """Prepare; `connect` makes a connected one."""
+        self._url = url
+        self._name = name
+        self._client = Client()
         self._generation = 0
         self._up = asyncio.Event()
-        self._up.set()
+        self._down = asyncio.Event()
+        self._subscriptions: list[Subscription] = []
+        self._closing = False
+        self._reopening: asyncio.Task[None] | None = None
 
     @classmethod
     async def connect(cls, url: str, name: str) -> Self:
-        """Connect, trying for ever; `name` shows in NATS' monitoring. Raises NatsError only for a bad URL or login."""
+        """Connect, trying for ever; `name` shows in NATS' monitoring. Raises NatsError only for a bad URL."""
+        bus = cls(url, name)
+        await bus._open()
+        return bus
+
+    async def _open(self) -> None:
         client = Client()
-        bus = cls(client)
 
         async def lost() -> None:
-            bus._generation += 1
-            bus._up.clear()
-            if not client.is_closed:
-                log.warning("nats_disconnected")
+            self._generation += 1
+            self._up.clear()
+            self._down.set()
+            log.warning("nats_disconnected")
 
         async def back() -> None:
-            bus._generation += 1
-            bus._up.set()
+            self._is_back()
             log.info("nats_reconnected")
+
+        async def closed() -> None:
+            if not self._closing:
+                log.error("nats_closed_the_connection", error=repr(client.last_error))
+                self._reopening = asyncio.create_task(self._reopen())
 
         async def failed(error: Exception) -> None:
             log.debug("nats_error", error=repr(error))
 
         await client.connect(
-            servers=url.split(","),
-            name=name,
+            servers=self._url.split(","),
+            name=self._name,
             allow_reconnect=True,
             max_reconnect_attempts=-1,
             reconnect_time_wait=RECONNECT_WAIT_S,  # type: ignore[arg-type]  # nats-py sleeps for it, a float will do
             pending_size=0,
             disconnected_cb=lost,
             reconnected_cb=back,
+            closed_cb=closed,
             error_cb=failed,
         )
-        return bus
+        self._client = client
+        for subscription in list(self._subscriptions):
+            await self._attach(subscription)
+        self._is_back()
+
+    def _is_back(self) -> None:
+        self._generation += 1
+        self._down.clear()
+        self._up.set()
+
+    async def _reopen(self) -> None:
+        """Connect anew: after most errors that the server names, nats-py gives a connection up for good."""
+        while True:
+            await asyncio.sleep(RECONNECT_WAIT_S)
+            try:
+                await self._open()
+            except (NatsError, OSError) as error:
+                log.warning("nats_not_reopened", error=repr(error))
+            else:
+                log.info("nats_reopened")
+                return
+
+    async def _attach(self, subscription: Subscription) -> None:
+        client = self._client
+        if subscription.client is not client:
+            subscription.client = client
+            subscription.on_client = await client.subscribe(subscription.subject, cb=subscription.handler)
 
     @property
     def generation(self) -> int:
@@ -89,19 +141,45 @@ class Bus:
         await self._up.wait()
 
     async def publish(self, messages: Sequence[tuple[str, bytes]]) -> None:
-        """Publish messages in order and wait until the server has them all. Raises BusDown; some may have been sent."""
+        """Publish messages in order and wait until the server has them all. Raises BusDown; some may have been sent.
+
+        One that is larger than the server takes would never get through: it is left out, and an error logged.
+        """
         generation = self._generation
         if not self.connected:
             raise BusDown("no connection to NATS")
         publish = self._client.publish
         try:
             for subject, data in messages:
+                if len(data) > self._client.max_payload:
+                    log.error("message_too_large", subject=subject, size=len(data))
+                    continue
                 await publish(subject, data)
-            await self._client.flush(FLUSH_TIMEOUT_S)
+            await self._flush()
         except (NatsError, OSError) as error:
             raise BusDown(f"publishing failed: {error!r}") from error
         if generation != self._generation or not self.connected:
             raise BusDown("the connection to NATS broke while publishing")
+
+    async def _flush(self) -> None:
+        """Wait until the server has answered, or the connection is lost: nats-py waits its whole time then.
+
+        A connection that does not answer in time is replaced: nats-py stops reading it once a late answer comes, and
+        takes every later flush for answered.
+        """
+        client = self._client
+        flushed = asyncio.create_task(client.flush(FLUSH_TIMEOUT_S))
+        lost = asyncio.create_task(self._down.wait())
+        try:
+            await asyncio.wait({flushed, lost}, return_when=asyncio.FIRST_COMPLETED)
+            if flushed.done():
+                flushed.result()
+        except NatsTimeoutError:
+            await client.force_reconnect()
+            raise
+        finally:
+            flushed.cancel()
+            lost.cancel()
 
     async def send(self, subject: str, data: bytes) -> None:
         """Publish one message without waiting; lost if there is no connection."""
@@ -109,16 +187,20 @@ class Bus:
             await self._client.publish(subject, data)
 
     async def subscribe(self, subject: str, handler: Handler) -> Subscription:
-        """Call `handler` for each message, in order; the server knows of it on return."""
-        subscription = await self._client.subscribe(subject, cb=handler)
+        """Call `handler` for each message, in order; with a connection the server knows of it on return."""
+        subscription = Subscription(subject, handler)
+        self._subscriptions.append(subscription)
         with contextlib.suppress(NatsError, OSError):
-            await self._client.flush(FLUSH_TIMEOUT_S)
+            await self._attach(subscription)
+            await self._flush()
         return subscription
 
     async def unsubscribe(self, subscription: Subscription) -> None:
         """Stop a subscription; harmless without a connection."""
+        self._subscriptions.remove(subscription)
         with contextlib.suppress(NatsError, OSError):
-            await subscription.unsubscribe()
+            if subscription.on_client is not None:
+                await subscription.on_client.unsubscribe()
 
     async def request(self, subject: str, data: bytes, timeout: float) -> bytes:  # noqa: ASYNC109 - nats-py's parameter
         """Return the first answer within `timeout` seconds. Raises NoAnswer if none comes or NATS is away."""
@@ -130,5 +212,8 @@ class Bus:
 
     async def close(self) -> None:
         """Close the connection."""
+        self._closing = True
+        if self._reopening is not None:
+            self._reopening.cancel()
         with contextlib.suppress(NatsError, OSError):
             await self._client.close()

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import structlog
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 from redis.exceptions import RedisError
 
 from engine.match import HUMAN
 from engine.refusals import NotYourSeat, Refusal, UnknownMatch
-from services.bus import Bus
+from services.bus import Bus, Subscription
 from services.commands import (
     QUESTIONS,
     Command,

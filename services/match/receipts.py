@@ -17,10 +17,9 @@ from typing import Protocol
 import msgspec
 import structlog
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
 from redis.exceptions import RedisError
 
-from services.bus import Bus, NoAnswer
+from services.bus import Bus, NoAnswer, Subscription
 from services.commands import (
     OUTCOME_ANSWERS,
     RECEIPTS,

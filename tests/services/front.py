@@ -1,0 +1,432 @@
+"""A match service stripped to what a worker sees of it: commands go into the intake, receipts and views come back.
+
+Workers run in the test's own process, on real servers. `Store` and `Bus` come here with hooks before and after each
+call, so that a test can stop, kill or overtake a worker at exactly one point.
+"""
+
+import asyncio
+import contextlib
+import functools
+import hashlib
+import itertools
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from engine import registry
+from engine.journal import Entry, SeatPlan, read
+from engine.match import Match
+from services.bus import Bus
+from services.commands import (
+    OUTCOME_ANSWERS,
+    RECEIPTS,
+    VIEW_ANSWERS,
+    Command,
+    Create,
+    Envelope,
+    Join,
+    OutcomeQuestion,
+    Receipt,
+    Submit,
+    ViewAnswer,
+    ViewQuestion,
+    match_id,
+    pack,
+    partition_of,
+    request_hash,
+)
+from services.engine.worker import Worker
+from services.metrics import Metrics
+from services.settings import Settings
+from services.store import Lease, Recorded, Store
+
+PATIENCE_S = 20
+"""For what has to happen; no test passes by waiting this long."""
+Hook = Callable[..., Awaitable[None]]
+_numbers = itertools.count(1)
+
+
+def settings_for(redis_url: str, nats_url: str, **changes: Any) -> Settings:
+    quick = {"partitions": 4, "lease_ms": 400, "block_ms": 20, "batch": 64}
+    return Settings(redis_url=redis_url, nats_url=nats_url, **(quick | changes))
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Make a test of a coroutine: each runs in an event loop of its own."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+async def until(met: Callable[[], Any], what: str = "") -> Any:
+    """Wait until `met` returns something true, also by way of an awaitable; return it."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            found = met()
+            if asyncio.iscoroutine(found):
+                found = await found
+            if found:
+                return found
+            await asyncio.sleep(0.005)
+
+
+class Hooked:
+    """Mixed into a store or bus: `before[name]` and `after[name]` are awaited around each call of that method."""
+
+    before: dict[str, Hook]
+    after: dict[str, Hook]
+
+    def hooked(self) -> "Hooked":
+        self.before, self.after = {}, {}
+        for name in ("commit", "acknowledge", "read", "read_pending", "load", "holds", "publish", "renew", "due"):
+            if hasattr(self, name):
+                setattr(self, name, self._around(name, getattr(self, name)))
+        return self
+
+    def _around(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            if hook := self.before.get(name):
+                await hook(*args, **kwargs)
+            result = await method(*args, **kwargs)
+            if hook := self.after.get(name):
+                await hook(result)
+            return result
+
+        return call
+
+
+class HookedStore(Hooked, Store):
+    pass
+
+
+class HookedBus(Hooked, Bus):
+    pass
+
+
+class Gate:
+    """A hook that stops its caller: the test waits for `reached`, does what it wants, and opens."""
+
+    def __init__(self, *, when: Callable[..., bool] = lambda *_: True) -> None:
+        self.reached = asyncio.Event()
+        self._open = asyncio.Event()
+        self._when = when
+
+    async def __call__(self, *args: Any, **_: Any) -> None:
+        if self._when(*args):
+            self.reached.set()
+            await self._open.wait()
+
+    async def closed_on_somebody(self) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            await self.reached.wait()
+
+    def open(self) -> None:
+        self._open.set()
+
+
+class Crash(BaseException):
+    """Ends a worker's task as a lost process would; no `except Exception` stops it."""
+
+
+class Running:
+    """A worker in this process, with its own connections."""
+
+    def __init__(self, settings: Settings, store: HookedStore, bus: HookedBus) -> None:
+        self.store, self.bus, self.metrics = store, bus, Metrics()
+        self.worker = Worker(settings, store, bus, self.metrics)
+        self.task: asyncio.Task[None]
+
+    def count(self, name: str, **labels: str) -> float:
+        return self.metrics.registry.get_sample_value(f"croupier_{name}", labels) or 0
+
+    def limit(self, **limits: int) -> None:
+        """Set limits finer than the settings allow, in milliseconds."""
+        for name, value in limits.items():
+            setattr(self.worker._limits, name, value)
+
+    @property
+    def owns(self) -> set[int]:
+        return set(self.worker.leases.held)
+
+    def freeze_leases(self) -> None:
+        """From now on it neither renews nor takes anything, and does not notice."""
+
+        async def nothing() -> None:
+            pass
+
+        self.worker.leases.once = nothing
+
+    async def crash(self) -> None:
+        """End it between two instructions: nothing is given back, nothing more is sent."""
+
+        async def nothing() -> None:
+            pass
+
+        self.worker.leases.close = self.worker._queries.close = nothing
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+        await self._disconnect()
+
+    async def stop(self) -> None:
+        if not self.task.done():
+            self.worker.stop()
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await self.task
+        finally:
+            await self._disconnect()
+
+    async def _disconnect(self) -> None:
+        await self.bus.close()
+        await self.store.close()
+
+
+class Seat:
+    """A player: he knows his match, seat and tenure."""
+
+    def __init__(self, match: str, seat: int, tenure: int) -> None:
+        self.match, self.seat, self.tenure = match, seat, tenure
+
+    @property
+    def subject(self) -> str:
+        return f"view.{self.match}.{self.seat}.{self.tenure}"
+
+    def submit(self, prompt: int, move: bytes) -> Submit:
+        return Submit(self.match, self.seat, self.tenure, prompt, move)
+
+    def question(self, since: int | None = None) -> ViewQuestion:
+        return ViewQuestion(self.match, self.seat, self.tenure, since)
+
+
+class Intake:
+    """One match service, and everything that it and NATS' subscribers have heard."""
+
+    def __init__(self, settings: Settings, store: Store, bus: Bus, service: str) -> None:
+        self.settings, self.store, self.bus, self.service = settings, store, bus, service
+        self.batches: list[list[Receipt]] = []
+        self.receipts: dict[int, list[Receipt]] = {}
+        self.views: list[tuple[str, dict[str, Any]]] = []
+        self.heard: list[str] = []
+        """Subjects in the order of their messages."""
+        self.workers: list[Running] = []
+
+    async def listen(self) -> None:
+        async def receipts(message: Any) -> None:
+            batch = RECEIPTS.decode(message.data)
+            self.heard.append(message.subject)
+            self.batches.append(batch)
+            for receipt in batch:
+                self.receipts.setdefault(receipt.id, []).append(receipt)
+
+        async def views(message: Any) -> None:
+            self.heard.append(message.subject)
+            self.views.append((message.subject, json.loads(message.data)))
+
+        await self.bus.subscribe("view.>", views)
+        await self.bus.subscribe(f"receipts.{self.service}", receipts)
+
+    # --- workers -------------------------------------------------------------------------------------------------
+
+    async def start(self, prepare: Callable[[Running], None] = lambda _: None, **changes: Any) -> Running:
+        """Start a worker; `prepare` sees it before its first step."""
+        settings = self.settings.model_copy(update=changes)
+        store = await HookedStore(settings).hooked().open()
+        bus = (await HookedBus.connect(settings.nats_url, "worker")).hooked()
+        running = Running(settings, store, bus)
+        prepare(running)
+        running.task = asyncio.create_task(running.worker.run())
+        self.workers.append(running)
+        return running
+
+    async def owner(self, prepare: Callable[[Running], None] = lambda _: None, **changes: Any) -> Running:
+        """Start a worker and wait until it owns every partition."""
+        running = await self.start(prepare, **changes)
+        await until(lambda: len(running.owns) == self.settings.partitions)
+        return running
+
+    async def take_over(self, match: str, worker: str = "another") -> Lease:
+        """Take a match's partition by force, as the next owner does once a lease has run out."""
+        partition = partition_of(match)
+        await self.store._redis.hset(f"croupier:{{{partition}}}:owner", "until", 0)
+        (lease,) = await self.store.acquire(worker, [partition])
+        return lease
+
+    # --- commands ------------------------------------------------------------------------------------------------
+
+    async def send(self, *commands: Command, service: str | None = None) -> list[int]:
+        """Append commands in one go; return their numbers."""
+        numbers = [next(_numbers) for _ in commands]
+        await self.store.append(
+            [
+                (partition_of(command.match), Envelope(service or self.service, number, command))
+                for number, command in zip(numbers, commands, strict=True)
+            ]
+        )
+        return numbers
+
+    async def answers(self, numbers: Sequence[int]) -> list[Receipt]:
+        await until(lambda: all(number in self.receipts for number in numbers))
+        return [self.receipts[number][0] for number in numbers]
+
+    async def ask(self, *commands: Command) -> list[Receipt]:
+        """Append commands in one go; return their receipts."""
+        return await self.answers(await self.send(*commands))
+
+    async def tell(self, command: Command) -> Receipt:
+        (receipt,) = await self.ask(command)
+        return receipt
+
+    async def done(self, command: Command) -> int:
+        """As `tell`, for what must not be refused; return the version."""
+        receipt = await self.tell(command)
+        assert receipt.reason is None, receipt
+        assert receipt.version is not None
+        return receipt.version
+
+    async def refused(self, command: Command) -> str:
+        """As `tell`, for what must be refused; return the reason."""
+        receipt = await self.tell(command)
+        assert receipt.version is None, receipt
+        assert receipt.reason is not None
+        return receipt.reason
+
+    # --- questions -----------------------------------------------------------------------------------------------
+
+    async def view(self, question: ViewQuestion, within: float = 5) -> ViewAnswer:
+        data = await self.bus.request(f"query.{partition_of(question.match)}", pack(question), within)
+        return VIEW_ANSWERS.decode(data)
+
+    async def outcome(self, command: Command) -> Receipt | None:
+        subject = f"query.{partition_of(command.match)}"
+        data = await self.bus.request(subject, pack(OutcomeQuestion(command)), 5)
+        return OUTCOME_ANSWERS.decode(data).receipt
+
+    # --- matches -------------------------------------------------------------------------------------------------
+
+    async def lobby(
+        self, *, seats: int = 2, clock: int | None = None, rules: str = "timos_twist/1", **options: Any
+    ) -> str:
+        """Create a match; return its id."""
+        command = creation(seats=seats, clock=clock, rules=rules, **options)
+        assert await self.done(command) == 0
+        return command.match
+
+    async def seated(self, match: str, count: int) -> list[Seat]:
+        """Let players join one after the other."""
+        seats = []
+        for _ in range(count):
+            receipt = await self.tell(joining(match))
+            assert receipt.seat is not None
+            assert receipt.tenure is not None
+            seats.append(Seat(match, receipt.seat, receipt.tenure))
+        return seats
+
+    async def match(self, *, seats: int = 2, **options: Any) -> list[Seat]:
+        """A match that has just started, and its players."""
+        return await self.seated(await self.lobby(seats=seats, **options), seats)
+
+    async def recorded(self, match: str) -> Recorded:
+        (recorded,) = await self.store.load([match])
+        return recorded
+
+    async def entries(self, match: str) -> list[Entry]:
+        return [read(line) for line in (await self.recorded(match)).lines]
+
+    async def kinds(self, match: str) -> list[str]:
+        return [type(entry.body).__name__.lower() for entry in await self.entries(match)]
+
+    async def folded(self, match: str) -> Match:
+        """The match as its journal has it, every entry verified."""
+        recorded = await self.recorded(match)
+        folded = Match(recorded.seed)
+        if recorded.seed is None and recorded.lines:
+            folded.seed = bytes.fromhex(read(recorded.lines[-1]).body.seed)
+        for line in recorded.lines:
+            folded.replay(line)
+        return folded
+
+    async def next_move(self, seats: Sequence[Seat]) -> tuple[Seat, Submit]:
+        """Who owes a move, and his first legal one."""
+        folded = await self.folded(seats[0].match)
+        number = folded.to_act[0]
+        seat = next(seat for seat in seats if seat.seat == number)
+        return seat, seat.submit(folded.prompts[number], encoded(folded, folded.legal(number)[0]))
+
+    async def play(self, seats: Sequence[Seat], moves: int = 1) -> Submit:
+        """Make first legal moves; return the last."""
+        for _ in range(moves):
+            _, move = await self.next_move(seats)
+            await self.done(move)
+        return move
+
+    async def pending(self, match: str) -> int:
+        """How many commands of the match's partition were delivered and not acknowledged."""
+        return (await self.store.unacknowledged([partition_of(match)]))[partition_of(match)]
+
+    async def due(self, match: str) -> dict[str, int]:
+        """What is due for a match, whenever."""
+        members = await self.store._redis.zrange(
+            f"croupier:{{{partition_of(match)}}}:due", 0, -1, withscores=True
+        )  # fmt: skip
+        return {
+            member.decode().removeprefix(f"{match}:"): int(at) for member, at in members if match in member.decode()
+        }
+
+    def seen(self, subject: str) -> list[int]:
+        """The versions of a subject's views, as they came."""
+        return [view["version"] for name, view in self.views if name == subject]
+
+    def last_view(self, subject: str) -> dict[str, Any]:
+        return next(view for name, view in reversed(self.views) if name == subject)
+
+
+def creation(
+    *, seats: int = 2, clock: int | None = None, rules: str = "timos_twist/1", request: bytes | None = None,
+    partitions: int = 4, **options: Any,
+) -> Create:  # fmt: skip
+    """A create with a request id of its own."""
+    request = request or hashlib.sha256(b"create %d" % next(_numbers)).digest()
+    every = registry.find(rules).options(options, seats)
+    return Create(
+        match=match_id(request, partitions),
+        request=request_hash(request),
+        rules=rules,
+        options=msgspec.to_builtins(every),
+        seats=(SeatPlan("open"),) * seats,
+        clock=clock,
+        private=False,
+    )
+
+
+def joining(match: str, seat: int | None = None) -> Join:
+    """A join with a request id of its own."""
+    number = next(_numbers)
+    return Join(match, request_hash(b"join %d" % number), f"player {number}", b"seed %d" % number, seat)
+
+
+def encoded(match: Match, move: Any) -> bytes:
+    return match.game.move_json.encode(move)
+
+
+@asynccontextmanager
+async def intake(redis_url: str, nats_url: str, **changes: Any) -> AsyncIterator[Intake]:
+    """A match service without a worker; workers started through it are stopped at the end."""
+    settings = settings_for(redis_url, nats_url, **changes)
+    store = await Store(settings).open()
+    bus = await Bus.connect(nats_url, "test")
+    front = Intake(settings, store, bus, f"service{next(_numbers)}")
+    await front.listen()
+    try:
+        yield front
+    finally:
+        for running in front.workers:
+            with contextlib.suppress(asyncio.CancelledError):
+                await running.stop()
+        await bus.close()
+        await store.close()

@@ -1,0 +1,297 @@
+"""The contract of the bus, on a real nats-server that is killed, restarted and paused."""
+
+import asyncio
+import time
+from typing import Self
+
+import nats
+import pytest
+
+from services import bus as module
+from services.bus import Bus, BusDown, NoAnswer
+from services.local import NatsServer, free_port
+from tests.services.front import in_loop, until
+
+
+class Listener:
+    """Another client, on a connection of its own, that notes every message of all subjects."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.heard: list[tuple[str, bytes]] = []
+
+    async def __aenter__(self) -> Self:
+        async def note(message):
+            self.heard.append((message.subject, message.data))
+
+        self._client = await nats.connect(self.url, max_reconnect_attempts=-1, reconnect_time_wait=0.05)
+        await self._client.subscribe("t.>", cb=note)
+        await self._client.flush()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.close()
+
+    async def comes(self, subject: str) -> None:
+        await until(lambda: any(name == subject for name, _ in self.heard))
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server of the test's own, to be harmed."""
+    with NatsServer(tmp_path) as server:
+        yield server
+
+
+@in_loop
+async def test_messages_arrive_in_order_before_publish_returns(nats_url):
+    bus = await Bus.connect(nats_url, "test")
+    async with Listener(nats_url) as listener:
+        await bus.publish([("t.a", b"%d" % n) for n in range(500)])
+        await listener._client.flush()
+        assert [data for _, data in listener.heard] == [b"%d" % n for n in range(500)]
+    await bus.close()
+
+
+@in_loop
+async def test_publishing_nothing_is_confirmed_too(nats_url):
+    bus = await Bus.connect(nats_url, "test")
+    await bus.publish([])
+    await bus.close()
+    with pytest.raises(BusDown):
+        await bus.publish([])
+
+
+@in_loop
+async def test_while_there_is_no_connection_nothing_is_published_and_nothing_kept_for_later(server):
+    bus = await Bus.connect(server.url, "test")
+    server.kill()
+    await until(lambda: not bus.connected)
+    with pytest.raises(BusDown):
+        await bus.publish([("t.lost", b"")])
+    await bus.send("t.lost_too", b"")
+    server.start()
+    await bus.wait_connected()
+    async with Listener(server.url) as listener:
+        await until(lambda: bus.connected)
+        await bus.publish([("t.new", b"")])
+        await listener.comes("t.new")
+        assert [subject for subject, _ in listener.heard] == ["t.new"]
+    await bus.close()
+
+
+@in_loop
+async def test_a_restart_of_the_server_during_a_publish_makes_it_fail_although_the_connection_is_back(server):
+    bus = await Bus.connect(server.url, "test")
+    client = bus._client
+    publish = client.publish
+
+    async def restarted_between_messages(subject, data):
+        await publish(subject, data)
+        if subject == "t.first":
+            server.restart()
+            await until(lambda: bus.generation >= generation + 2 and bus.connected)
+
+    generation = bus.generation
+    client.publish = restarted_between_messages
+    with pytest.raises(BusDown, match="broke while publishing"):
+        await bus.publish([("t.first", b""), ("t.second", b"")])
+    assert bus.connected
+    client.publish = publish
+    await bus.publish([("t.a", b"")])
+    await bus.close()
+
+
+@in_loop
+async def test_a_server_that_dies_before_the_flush_makes_the_publish_fail_at_once(server, monkeypatch):
+    bus = await Bus.connect(server.url, "test")
+    flush = bus._client.flush
+
+    async def killed_before_the_flush(within):
+        bus._client.flush = flush
+        server.kill()
+        await flush(within)
+
+    bus._client.flush = killed_before_the_flush
+    monkeypatch.setattr(module, "FLUSH_TIMEOUT_S", 60)
+    async with asyncio.timeout(30):
+        with pytest.raises(BusDown):
+            await bus.publish([("t.a", b"")])
+    await bus.close()
+
+
+@in_loop
+async def test_a_server_that_does_not_answer_makes_the_publish_fail_and_costs_nothing_but_the_connection(
+    server, monkeypatch
+):
+    """nats-py is left without a reader by an answer that comes too late, and then takes every flush for answered."""
+    bus = await Bus.connect(server.url, "test")
+    heard = []
+
+    async def note(message):
+        heard.append(message.data)
+
+    await bus.subscribe("t.a", note)
+    monkeypatch.setattr(module, "FLUSH_TIMEOUT_S", 0.2)
+    generation = bus.generation
+    server.pause()
+    with pytest.raises(BusDown):
+        await bus.publish([("t.a", b"1")])
+    server.resume()
+    await until(lambda: bus.generation >= generation + 2 and bus.connected)
+    await bus.publish([("t.a", b"2")])
+    await until(lambda: b"2" in heard)
+    await bus.close()
+
+
+@in_loop
+async def test_the_generation_tells_of_a_loss_that_nobody_saw(server):
+    bus = await Bus.connect(server.url, "test")
+    before = bus.generation
+    await bus.publish([("t.a", b"")])
+    assert bus.generation == before
+    server.restart()
+    await until(lambda: bus.generation >= before + 2)
+    await until(lambda: bus.connected)
+    await bus.close()
+
+
+@in_loop
+async def test_it_waits_for_a_server_that_is_not_there_yet(tmp_path):
+    server = NatsServer(tmp_path, port=free_port())
+    connecting = asyncio.create_task(Bus.connect(f"nats://127.0.0.1:{server.port}", "test"))
+    await asyncio.sleep(0.2)
+    assert not connecting.done()
+    with server:
+        bus = await connecting
+        await bus.publish([("t.a", b"")])
+        await bus.close()
+
+
+@in_loop
+async def test_subscriptions_go_on_after_a_reconnect(server):
+    bus = await Bus.connect(server.url, "test")
+    heard = []
+
+    async def note(message):
+        heard.append(message.data)
+
+    await bus.subscribe("t.a", note)
+    stopped = await bus.subscribe("t.a", note)
+    await bus.publish([("t.a", b"1")])
+    await until(lambda: heard == [b"1", b"1"])
+    await bus.unsubscribe(stopped)
+    generation = bus.generation
+    server.restart()
+    await until(lambda: bus.generation > generation + 1 and bus.connected)
+    await bus.publish([("t.a", b"2")])
+    await until(lambda: heard == [b"1", b"1", b"2"])
+    await bus.close()
+
+
+@in_loop
+async def test_a_subscription_made_while_there_is_no_connection_begins_with_the_next_one(server):
+    bus = await Bus.connect(server.url, "test")
+    heard = []
+
+    async def note(message):
+        heard.append(message.data)
+
+    server.kill()
+    await until(lambda: not bus.connected)
+    await bus.subscribe("t.a", note)
+    server.start()
+    await until(lambda: bus.connected)
+    await bus.publish([("t.a", b"1")])
+    await until(lambda: heard == [b"1"])
+    await bus.close()
+
+
+@in_loop
+async def test_it_comes_back_with_its_subscriptions_after_an_error_of_the_protocol(server):
+    """nats-py gives a connection up for good when the server names an error, as for a slow consumer."""
+    bus = await Bus.connect(server.url, "test")
+    heard = []
+
+    async def note(message):
+        heard.append(message.data)
+
+    await bus.subscribe("t.a", note)
+    stopped = await bus.subscribe("t.b", note)
+    await bus.unsubscribe(stopped)
+    generation = bus.generation
+    bus._client._transport.write(b"NONSENSE\r\n")
+    await until(lambda: bus.generation >= generation + 2)
+    await bus.wait_connected()
+    await bus.publish([("t.a", b"1"), ("t.b", b"2"), ("t.a", b"3")])
+    await until(lambda: b"3" in heard)
+    assert heard == [b"1", b"3"]
+    await bus.close()
+
+
+@in_loop
+async def test_a_question_is_answered_by_who_listens(nats_url):
+    asking, answering = await Bus.connect(nats_url, "test"), await Bus.connect(nats_url, "test")
+
+    async def answer(message):
+        await answering.send(message.reply, message.data * 2)
+
+    await answering.subscribe("t.question", answer)
+    assert await asking.request("t.question", b"ab", 5) == b"abab"
+    await asking.close()
+    await answering.close()
+
+
+@in_loop
+async def test_a_question_that_nobody_listens_to_fails_at_once(nats_url):
+    bus = await Bus.connect(nats_url, "test")
+    begun = time.monotonic()
+    with pytest.raises(NoAnswer):
+        await bus.request("t.nobody", b"", 60)
+    assert time.monotonic() - begun < 30
+    await bus.close()
+
+
+@in_loop
+async def test_a_question_that_nobody_answers_fails_after_its_time(nats_url):
+    bus = await Bus.connect(nats_url, "test")
+
+    async def silent(message):
+        pass
+
+    await bus.subscribe("t.silent", silent)
+    with pytest.raises(NoAnswer):
+        await bus.request("t.silent", b"", 0.1)
+    await bus.close()
+
+
+@in_loop
+async def test_a_question_without_a_connection_fails(server):
+    bus = await Bus.connect(server.url, "test")
+    server.kill()
+    await until(lambda: not bus.connected)
+    with pytest.raises(NoAnswer):
+        await bus.request("t.a", b"", 0.2)
+    await bus.close()
+
+
+@in_loop
+async def test_a_message_above_the_limit_of_the_server_does_not_hold_up_the_others(nats_url):
+    bus = await Bus.connect(nats_url, "test")
+    async with Listener(nats_url) as listener:
+        await bus.publish([("t.a", b"1"), ("t.large", bytes(2 * 1024 * 1024)), ("t.b", b"2")])
+        await listener.comes("t.b")
+        assert [subject for subject, _ in listener.heard] == ["t.a", "t.b"]
+    await bus.close()
+
+
+@in_loop
+async def test_after_close_it_stays_away(server):
+    bus = await Bus.connect(server.url, "test")
+    await bus.close()
+    server.restart()
+    await asyncio.sleep(0.3)
+    assert not bus.connected
+    with pytest.raises(BusDown):
+        await bus.publish([("t.a", b"")])
+    await bus.send("t.a", b"")
