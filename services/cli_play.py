@@ -1,0 +1,81 @@
+"""`croupier play` on the command line; `cli.py` calls `register`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+USAGE = 2
+
+
+class Language(StrEnum):
+    """Languages that a table can be shown in."""
+
+    de = "de"
+    en = "en"
+
+
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the command to `app`, in that panel of its help."""
+    app.command(rich_help_panel=panel)(play)
+
+
+def play(
+    game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Engine name; asked for if not given.")] = None,
+    create: Annotated[bool, typer.Option("--create", help="Open a new match; so it is without --join.")] = False,
+    join: Annotated[str | None, typer.Option("--join", metavar="MATCH", help="Join this match.")] = None,
+    seats: Annotated[int | None, typer.Option(min=1, max=12, help="Seats of a new match.")] = None,
+    name: Annotated[str | None, typer.Option(help="Your name at the table; the login name by default.")] = None,
+    server: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Match service; by default one is started for this match.")
+    ] = None,
+    nats: Annotated[str | None, typer.Option(metavar="URL", help="NATS; by default port 4222 of that host.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the game; may be repeated.")
+    ] = None,
+    clock: Annotated[float | None, typer.Option(min=1, help="Seconds for each decision.")] = None,
+    others: Annotated[int | None, typer.Option(min=0, max=11, help="Random players to fill seats with.")] = None,
+    think: Annotated[float, typer.Option(min=0, max=60, help="Seconds that random players take, about.")] = 1.0,
+    journal: Annotated[Path | None, typer.Option(help="Save the journal here at the end.")] = None,
+    lang: Annotated[Language | None, typer.Option(help="de or en; by default what LANG says.")] = None,
+) -> None:
+    """Play a match at this terminal: with friends on a server, or against random players with no server at all.
+
+    Type the number of a move, ? for help, q to leave.
+    """
+    from services.local import LocalProcessError  # noqa: PLC0415 - gRPC loads only where it is needed
+    from services.play import CannotPlayError, Wish, default_language  # noqa: PLC0415 - as above
+    from services.play import play as play_match  # noqa: PLC0415 - as above
+
+    console = Console(highlight=False)
+    err = Console(stderr=True, highlight=False)
+    if join is not None and (create or server is None):
+        err.print("croupier play: --join needs --server, and does not go with --create", style="red")
+        raise typer.Exit(USAGE)
+    wish = Wish(
+        game=game,
+        join=join,
+        seats=seats,
+        name=name,
+        server=server,
+        nats=nats,
+        options=option or (),
+        clock_s=clock,
+        others=others,
+        think_s=think,
+        journal=journal,
+        lang=lang.value if lang else default_language(),
+    )
+    try:
+        code = play_match(wish, console)
+    except CannotPlayError as error:
+        err.print(f"croupier play: {error}", style="red", markup=False)
+        raise typer.Exit(USAGE) from None
+    except (LocalProcessError, OSError) as error:
+        err.print(str(error), style="red", markup=False)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    raise typer.Exit(code)

@@ -1,0 +1,381 @@
+"""`croupier play`: a person at a terminal plays a match, against random players where nobody else is there.
+
+Without a server it starts one of its own and ends it afterwards. It speaks only the public interfaces; at the end it
+asks for the journal and checks it: deal, every move, result.
+"""
+
+import asyncio
+import contextlib
+import getpass
+import os
+import random
+import sys
+import tempfile
+import unicodedata
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import structlog
+from nats.errors import Error as NatsError
+from rich.console import Console
+from rich.text import Text
+
+from croupier.v1 import match_service_pb2 as pb
+from engine import registry
+from engine.audit import audit
+from engine.refusals import UnknownGame
+from services.client import Client, RefusedError, Seat
+from services.play_session import Session, Surroundings
+from services.settings import PREFIX
+from services.stack import Stack
+from services.terminal import Terminal
+from services.words import Catalogue, Language, printable
+from services.words.screen import SAY
+
+CONNECT_S = 10.0
+"""How long a server may take to answer at first."""
+LEAVE_S = 3.0
+NATS_PORT = 4222
+LOCAL_SEATS = 3
+THINK = (0.5, 1.5)
+"""How long a random player thinks, as parts of the time given."""
+OPTIONAL_MOVE = 0.4
+"""How often a random player does what it may but need not do."""
+NAMES = ("Ada", "Blaise", "Carl", "Daniel", "Emmy", "Felix")
+MAX_NAME = 32
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for on the command line."""
+
+    game: str | None = None
+    join: str | None = None
+    seats: int | None = None
+    name: str | None = None
+    server: str | None = None
+    nats: str | None = None
+    options: Sequence[str] = ()
+    clock_s: float | None = None
+    others: int | None = None
+    think_s: float = 1.0
+    journal: Path | None = None
+    lang: Language = "en"
+
+
+class CannotPlayError(Exception):
+    """It cannot begin; says why in the person's language."""
+
+
+@dataclass
+class RandomPlayer:
+    """Plays a seat at random by its views alone, after a moment of thinking."""
+
+    think_s: float
+    chance: random.Random = field(default_factory=random.Random)
+    _asked: int = -1
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def see(self, seat: Seat) -> None:
+        """Answer a new view, if there is something to answer."""
+        prompt = seat.view["prompt"]
+        if seat.over or prompt is None or prompt == self._asked or not seat.legal:
+            return
+        if not seat.owes and self.chance.random() > OPTIONAL_MOVE:
+            return
+        self._asked = prompt
+        task = asyncio.create_task(self._move(seat, prompt))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def stop(self) -> None:
+        """Think no more."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def _move(self, seat: Seat, prompt: int) -> None:
+        await asyncio.sleep(self.think_s * self.chance.uniform(*THINK))
+        if seat.over or seat.view["prompt"] != prompt or not seat.legal:
+            return
+        try:
+            await seat.move(self.chance.choice(seat.legal))
+        except RefusedError:
+            self._asked = -1
+            with contextlib.suppress(RefusedError):
+                await seat.heal()
+            self.see(seat)
+
+
+def default_language(env: Mapping[str, str] = os.environ) -> Language:
+    """Return the language that the environment asks for; English if it asks for none that we have."""
+    wanted = next((env[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if env.get(name)), "")
+    return "de" if wanted.lower().startswith("de") else "en"
+
+
+def play(wish: Wish, console: Console) -> int:
+    """Play one match; return the exit code. Raises CannotPlayError, LocalProcessError."""
+    words = SAY[wish.lang]
+    structlog.configure(processors=[_silent])
+    with ExitStack() as running:
+        stack = None
+        if wish.join is None:
+            wish = _chosen(wish, console)
+        if wish.server is None:
+            folder = running.enter_context(tempfile.TemporaryDirectory(prefix="croupier-play-"))
+            with console.status(words["starting"]):
+                stack = running.enter_context(Stack(Path(folder), engines=1))
+            running.callback(console.print, words["stopping"], style="dim")
+        return asyncio.run(_play(wish, stack))
+
+
+def _silent(_logger: Any, _method: str, _event: Any) -> Any:
+    """Keep log lines of the client off the screen."""
+    raise structlog.DropEvent
+
+
+def _chosen(wish: Wish, console: Console) -> Wish:
+    """Return the wish with a game: asked for at a terminal, else the first there is."""
+    games = list(dict.fromkeys(game.name for game in registry.games()))
+    if wish.game is None:
+        asked = console.is_terminal and sys.stdin.isatty()
+        return replace(wish, game=_ask_game(games, wish.lang, console) if asked else games[0])
+    if wish.server is None and wish.game not in games:
+        raise CannotPlayError(SAY[wish.lang]["unknown game"].format(printable(wish.game), ", ".join(games)))
+    return wish
+
+
+def _ask_game(games: Sequence[str], lang: Language, console: Console) -> str:
+    for number, name in enumerate(games, 1):
+        console.print(f"[bold green]{number}[/] {registry.newest(name).titles[lang]}")
+    while True:
+        answer = console.input(f"{SAY[lang]['which game']} ").strip()
+        if answer.isdecimal() and 1 <= int(answer) <= len(games):
+            return games[int(answer) - 1]
+        if answer in games:
+            return answer
+
+
+async def _play(wish: Wish, stack: Stack | None) -> int:
+    async with _connected(wish, stack) as client:
+        return await _Table(wish, stack, client).play()
+
+
+@contextlib.asynccontextmanager
+async def _connected(wish: Wish, stack: Stack | None) -> AsyncIterator[Client]:
+    """Connect to the stack or to the server named; both must answer soon."""
+    words = SAY[wish.lang]
+    server, nats, key = _addresses(wish, stack)
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            client = await Client.connect(server, nats, key)
+    except (TimeoutError, NatsError, OSError, ValueError):
+        raise CannotPlayError(words["no nats"].format(nats)) from None
+    try:
+        yield client
+    finally:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LEAVE_S):
+                await client.close()
+
+
+def _addresses(wish: Wish, stack: Stack | None) -> tuple[str, str, str | None]:
+    if stack is not None:
+        return stack.grpc, stack.nats.url, stack.environment[f"{PREFIX}OPERATOR_KEY"]
+    assert wish.server is not None
+    host = wish.server.rsplit(":", 1)[0]
+    return wish.server, wish.nats or f"nats://{host}:{NATS_PORT}", os.environ.get(f"{PREFIX}OPERATOR_KEY")
+
+
+class _Table:
+    """One match, from the lobby to the check of its journal."""
+
+    def __init__(self, wish: Wish, stack: Stack | None, client: Client) -> None:
+        self._wish = wish
+        self._stack = stack
+        self._client = client
+        self._words = SAY[wish.lang]
+        self._players: list[RandomPlayer] = []
+        self._joining: asyncio.Task[None] | None = None
+
+    async def play(self) -> int:
+        """Play; return the exit code."""
+        try:
+            games = await self._games()
+            if self._wish.join is not None:
+                info = games[await self._game_of(self._wish.join)]
+                return await self._sit(self._wish.join, None, Catalogue.told(info))
+            game = self._wish.game or ""
+            if game not in games:
+                raise CannotPlayError(self._words["unknown game"].format(printable(game), ", ".join(games)))
+            match, host = await self._create(games[game])
+            return await self._sit(match, host, Catalogue.told(games[game]))
+        except RefusedError as refusal:
+            raise CannotPlayError(self._explained(refusal)) from None
+        finally:
+            for player in self._players:
+                player.stop()
+            if self._joining is not None:
+                self._joining.cancel()
+
+    def _explained(self, refusal: RefusedError) -> str:
+        told = self._words.get(refusal.reason)
+        return f"{told} ({refusal.detail})" if told else self._words["failed"].format(refusal.detail)
+
+    async def _games(self) -> dict[str, pb.GameInfo]:
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                response = await self._client.call(self._client.stub.ListGames, pb.ListGamesRequest())
+        except TimeoutError:
+            server = _addresses(self._wish, self._stack)[0]
+            raise CannotPlayError(self._words["unreachable"].format(server)) from None
+        return {info.name: info for info in response.games}
+
+    async def _game_of(self, match: str) -> str:
+        """Return the game of a match that somebody else has created."""
+        response = await self._client.call(self._client.stub.Spectate, pb.SpectateRequest(match=match))
+        return str(response.view.rules).split("/", maxsplit=1)[0]
+
+    async def _create(self, info: pb.GameInfo) -> tuple[str, str]:
+        """Open a match, with as many seats as those who are known need, and get its random players ready."""
+        wish, words = self._wish, self._words
+        seats = wish.seats
+        if seats is None and wish.others is None:
+            seats = min(LOCAL_SEATS if self._stack else info.seats.min, info.seats.max)
+        elif seats is None:
+            seats = max((wish.others or 0) + 1, info.seats.min)
+        if not info.seats.min <= seats <= info.seats.max:
+            title = getattr(info.titles, wish.lang) or info.name
+            raise CannotPlayError(words["bad seats"].format(title, info.seats.min, info.seats.max))
+        others = wish.others if wish.others is not None else seats - 1 if self._stack else 0
+        if others >= seats:
+            raise CannotPlayError(words["too many others"].format(others, others + 1))
+        options = parsed_options(info, wish.options, wish.lang)
+        clock = None if wish.clock_s is None else round(wish.clock_s * 1000)
+        created = await self._client.create(info.name, seats, options, clock)
+        self._players = [RandomPlayer(wish.think_s) for _ in range(others)]
+        return created
+
+    async def _sit(self, match: str, host: str | None, catalogue: Catalogue) -> int:
+        wish = self._wish
+        taken: list[Seat] = []
+
+        async def leave() -> None:
+            async with asyncio.timeout(LEAVE_S):
+                for seat in taken:
+                    await self._client.call(self._client.stub.LeaveMatch, pb.LeaveMatchRequest(token=seat.token))
+
+        async def start() -> None:
+            await self._client.call(self._client.stub.StartMatch, pb.StartMatchRequest(host_token=host or ""))
+
+        server, nats, _ = _addresses(wish, self._stack)
+        around = Surroundings(
+            leave,
+            start if host else None,
+            self._stack.check if self._stack else lambda: None,
+            self._stack is not None,
+            [f"croupier play --join {match} --server {server} --nats {nats}"],
+        )
+        with Terminal() as terminal:
+            session = Session(terminal, catalogue, wish.lang, around)
+            taken.append(await self._client.join(match, wish.name or _login(self._words["player"]), session.see))
+            self._joining = asyncio.create_task(self._seat_others(match))
+            ending = await session.run()
+        lines = session.closing() if ending == "over" else [Text(self._words[ending])]
+        if ending == "over":
+            lines += await self._checked(taken[0].view)
+        terminal.add(lines)
+        return 0
+
+    async def _seat_others(self, match: str) -> None:
+        for number, player in enumerate(self._players):
+            with contextlib.suppress(RefusedError):
+                await self._client.join(match, NAMES[number % len(NAMES)], player.see)
+
+    async def _checked(self, view: Mapping[str, Any]) -> list[Text]:
+        """Fetch the journal and check it against what this seat was told; return what there is to say."""
+        words, match = self._words, str(view["match"])
+        if not view.get("seed"):
+            return []
+        told = [Text(f"{words['seed']}: {view['seed']}", "dim"), Text(f"{words['last hash']}: {view['hash']}", "dim")]
+        try:
+            request = pb.GetJournalRequest(match=match)
+            async with asyncio.timeout(CONNECT_S):
+                lines = [line async for part in self._client.stub.GetJournal(request) for line in part.lines]
+        except Exception as error:  # noqa: BLE001 - the match is over, whatever keeps the journal from us
+            return [*told, Text(words["no journal"].format(printable(str(error))[:200]), "yellow")]
+        told += self._verdict(lines, view)
+        if self._wish.journal is not None:
+            self._wish.journal.write_bytes(b"".join(line + b"\n" for line in lines))
+            told.append(Text(words["saved"].format(self._wish.journal)))
+        elif self._stack is None:
+            told.append(Text(words["export"].format(match), "dim"))
+        return told
+
+    def _verdict(self, lines: Sequence[bytes], view: Mapping[str, Any]) -> Iterator[Text]:
+        try:
+            registry.find(str(view["rules"]))
+        except UnknownGame:
+            return
+        verdict = audit(lines, bytes.fromhex(view["hash"]))
+        if verdict.difference is None:
+            yield Text(self._words["verified"].format(verdict.entries), "green")
+            return
+        wrong = verdict.difference
+        detail = printable(wrong.detail)
+        yield Text(self._words["not verified"].format(wrong.version, wrong.field, detail), "bold red")
+
+
+def parsed_options(info: pb.GameInfo, given: Sequence[str], lang: Language) -> dict[str, Any]:
+    """Return options from `key=value`, each as the catalogue wants it. Raises CannotPlayError."""
+    words = SAY[lang]
+    known = {option.name: option for option in info.options}
+    options: dict[str, Any] = {}
+    for each in given:
+        name, _, text = each.partition("=")
+        name = name.strip().replace("-", "_")
+        if name not in known:
+            title = getattr(info.titles, lang) or info.name
+            raise CannotPlayError(words["unknown option"].format(title, name, ", ".join(known) or "–"))
+        value = _option_value(known[name], text.strip().lower())
+        if value is None:
+            wanted = _wanted(known[name], words)
+            raise CannotPlayError(words["bad option"].format(name, wanted, text))
+        options[name] = value
+    return options
+
+
+def _option_value(option: pb.OptionInfo, text: str) -> bool | int | str | None:
+    match option.type:
+        case "bool":
+            return {"true": True, "yes": True, "ja": True, "1": True}.get(
+                text, False if text in ("false", "no", "nein", "0") else None
+            )
+        case "int":
+            try:
+                number = int(text)
+            except ValueError:
+                return None
+            inside = not option.HasField("range") or option.range.min <= number <= option.range.max
+            return number if inside else None
+    return text if text in option.words else None
+
+
+def _wanted(option: pb.OptionInfo, words: Mapping[str, str]) -> str:
+    match option.type:
+        case "bool":
+            return words["truth"]
+        case "int":
+            return words["number"].format(option.range.min, option.range.max)
+    return words["words"].format(", ".join(option.words))
+
+
+def _login(otherwise: str) -> str:
+    """Return the login name, as far as it may be a player's name."""
+    try:
+        name = unicodedata.normalize("NFC", getpass.getuser())
+    except (OSError, KeyError, ImportError):
+        name = ""
+    return "".join(letter for letter in name if letter.isprintable())[:MAX_NAME] or otherwise
