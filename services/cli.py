@@ -15,6 +15,7 @@ from rich.console import Console
 
 from engine import registry
 from engine.refusals import UnknownGame
+from services import cli_journal, cli_play
 from services.cli_arena import arena_command
 from services.local import LocalProcessError
 from services.settings import Durability, Settings, SettingsError, load, settings_table
@@ -163,6 +164,8 @@ def demo(
 
 
 app.command("arena", rich_help_panel=PLAY)(arena_command)
+cli_journal.register(app, JOURNALS)
+cli_play.register(app, PLAY)
 
 
 @app.command(rich_help_panel=SERVICES)

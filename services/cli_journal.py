@@ -1,11 +1,10 @@
-"""`croupier audit`, `croupier scenario` and `croupier show`: what needs journals or files, but no server.
+"""`croupier export`, `show`, `audit` and `scenario`: what reads journals and scenario files.
 
 `cli.py` calls `register`. Exit codes: 0 all is well, 1 something differs or failed, 2 the command was asked wrongly.
 """
 
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -18,14 +17,12 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from engine import journal
 from engine import scenario as scenarios
-from engine.audit import Audited, Source, files, parse_hash
+from engine.audit import Audited, files, parse_hash
+from services import journals
 from services.audit_report import Report, audit_all, report
+from services.commands import is_match_id
 from services.show import Story, printable
 
-MatchSources = Callable[[Sequence[str]], Iterable[Source]]
-"""Returns the journals of matches in Redis by their ids, those that still run with their seed."""
-
-MATCH_ID = re.compile(r"\d{3}[0-9a-z]{22}")
 USAGE = 2
 
 
@@ -36,43 +33,37 @@ class Language(StrEnum):
     en = "en"
 
 
-def register(app: typer.Typer, matches: MatchSources | None = None) -> None:
-    """Add the commands to `app`. With `matches`, `audit` also takes the ids of matches."""
-
-    def audit(
-        paths: Annotated[list[str], typer.Argument(metavar="PATH|MATCH", help="Files, folders or match ids.")],
-        hashes: Annotated[
-            list[str] | None, typer.Option("--hash", metavar="MATCH=HEX", help="The last hash that a match must have.")
-        ] = None,
-        as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-        quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what differs.")] = False,
-    ) -> None:
-        """Check journals: every deal, move and result again. A last hash may stand in NAME.hash beside NAME.jsonl."""
-        _audit(paths, hashes or [], matches, as_json=as_json, quiet=quiet)
-
-    app.command()(audit)
-    app.command()(scenario)
-    app.command()(show)
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the commands to `app`."""
+    for command in (export, show, audit, scenario):
+        app.command(rich_help_panel=panel)(command)
 
 
 # --- audit -----------------------------------------------------------------------------------------------------------
 
 
-def _audit(
-    paths: Sequence[str], hashes: Sequence[str], matches: MatchSources | None, *, as_json: bool, quiet: bool
+def audit(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH|MATCH", help="Files, folders or match ids.")],
+    hashes: Annotated[
+        list[str] | None, typer.Option("--hash", metavar="MATCH=HEX", help="The last hash that a match must have.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what differs.")] = False,
 ) -> None:
-    anchors = dict(map(_anchor, hashes))
+    """Check journals: every deal, move and result again. A last hash may stand in NAME.hash beside NAME.jsonl."""
+    anchors = dict(map(_anchor, hashes or ()))
     known = [path for path in paths if Path(path).exists()]
     ids = [path for path in paths if path not in known]
     for name in ids:
-        if matches is None or not MATCH_ID.fullmatch(name):
-            _usage(f"there is no file or folder {name}" + (", and it is no match id" if matches else ""))
-    sources: Iterable[Source] = files(map(Path, known))
-    if matches is not None and ids:
-        sources = chain(sources, matches(ids))
+        if not is_match_id(name):
+            _usage(f"there is no file or folder {name}, and it is no match id")
+    sources = chain(files(map(Path, known)), journals.sources(ids))
     loud = not (quiet or as_json)
     audited = audit_all(sources, anchors)
-    found = report(map(_say, audited) if loud and sys.stdout.isatty() else _progress(audited, say=loud))
+    try:
+        found = report(map(_say, audited) if loud and sys.stdout.isatty() else _progress(audited, say=loud))
+    except journals.JournalsError as error:
+        _usage(str(error))
     if not found.journals:
         _usage("there is no journal (*.jsonl) under " + ", ".join(paths))
     if as_json:
@@ -134,6 +125,26 @@ def _sum_up(found: Report) -> None:
     sys.stdout.write(f"{found.verified} verified, {found.consistent} consistent, {found.different} different\n")
 
 
+# --- export ----------------------------------------------------------------------------------------------------------
+
+
+def export(
+    matches: Annotated[
+        list[str] | None, typer.Argument(metavar="MATCH", help="Match ids; all ended ones by default.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write to.")] = Path("journals"),
+) -> None:
+    """Write journals from Redis to files, MATCH.jsonl, byte for byte as they were hashed."""
+    count = 0
+    try:
+        for path in journals.export(matches or journals.all_matches(), out):
+            count += 1
+            sys.stdout.write(f"{path}\n")
+    except journals.JournalsError as error:
+        _usage(str(error))
+    sys.stdout.write(f"{count} journals written\n")
+
+
 # --- scenario --------------------------------------------------------------------------------------------------------
 
 
@@ -171,17 +182,14 @@ def _run(file: Path) -> str | None:
 
 
 def show(
-    file: Annotated[Path, typer.Argument(help="A journal.")],
+    source: Annotated[str, typer.Argument(metavar="FILE|MATCH", help="A journal, or a match in Redis.")],
     hands: Annotated[bool, typer.Option("--hands", help="All hands after each entry.")] = False,
     at: Annotated[int | None, typer.Option("--at", metavar="VERSION", help="One entry, and the position.")] = None,
     seat: Annotated[int | None, typer.Option("--seat", help="As this seat knew it.")] = None,
     lang: Annotated[Language, typer.Option("--lang", help="Language of the cards' titles.")] = Language.en,
 ) -> None:
     """Tell a journal as a person wants to read it."""
-    try:
-        lines = journal.split(file.read_bytes())
-    except OSError as error:
-        _usage(f"{file} cannot be read: {error.strerror}")
+    lines = _lines(source)
     if at is not None and at not in range(len(lines)):
         _usage(f"the journal has the entries 0 to {len(lines) - 1}, not {at}")
     story = Story(lines, lang=lang.value, seat=seat, hands=hands)
@@ -191,6 +199,17 @@ def show(
     for line in story.tell(at):
         console.print(line)
     raise typer.Exit(1 if story.verdict.difference else 0)
+
+
+def _lines(source: str) -> Sequence[bytes]:
+    try:
+        if not Path(source).exists() and is_match_id(source):
+            return next(journals.ended([source])).lines
+        return journal.split(Path(source).read_bytes())
+    except OSError as error:
+        _usage(f"{source} cannot be read: {error.strerror}")
+    except journals.JournalsError as error:
+        _usage(str(error))
 
 
 def _usage(problem: str) -> NoReturn:

@@ -6,12 +6,14 @@
 import json
 import os
 import secrets
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from services.journals import ADDRESSES
 from services.local import LocalProcessError, NatsServer, RedisServer, ServiceProcess, free_port
 from services.settings import PREFIX, Durability
 
@@ -61,8 +63,19 @@ class Stack:
                 running.callback(service.stop)
             with ThreadPoolExecutor(len(services)) as starting:
                 list(starting.map(ServiceProcess.start, services))
+            running.enter_context(self._addresses())
             self._running = running.pop_all()
         return self
+
+    @contextmanager
+    def _addresses(self) -> Iterator[None]:
+        """Tell other commands in this folder where the parts listen, for as long as they do."""
+        path = self.folder / ADDRESSES
+        path.write_text(json.dumps({"grpc": self.grpc, "nats": self.nats.url, "redis": self.redis.url}))
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None

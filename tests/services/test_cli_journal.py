@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+import redis
 import typer
 from typer.testing import CliRunner, Result
 
@@ -14,6 +15,7 @@ from engine.audit import Source, files, parse_hash
 from services.audit_report import WORTH_PROCESSES, audit_all
 from services.cli_journal import register
 from services.show import WORDS, Story, printable
+from services.store import journal_key, seed_key
 
 HISTORIES = Path(__file__).parents[1] / "histories"
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -24,15 +26,9 @@ MATCH = "025sv64h4mddscxqmocoirec5"
 HASH = REFERENCE.with_suffix(".hash").read_text().strip()
 
 
-def of_matches(ids: Sequence[str]) -> Iterable[Source]:
-    """A store that knows one running match."""
-    for match in ids:
-        yield Source(match, lines=tuple(LINES[:60]) if match == MATCH else (), seed=bytes(range(32)))
-
-
 def croupier(*args: object) -> Result:
     app = typer.Typer()
-    register(app, of_matches)
+    register(app, "Journals")
     return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
@@ -103,7 +99,46 @@ def test_the_report_can_be_read_by_a_program(tampered, unanchored):
     assert report["journals"][1]["verdict"]["difference"] is None
 
 
-def test_a_match_in_redis_is_audited_by_its_id():
+@pytest.fixture
+def recorded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Writes the first entries of the reference journal to Redis, as a worker does."""
+    monkeypatch.setenv("CROUPIER_REDIS_URL", redis_url)
+
+    def record(entries: int) -> None:
+        with redis.Redis.from_url(redis_url) as client:
+            for version, line in enumerate(LINES[:entries]):
+                client.xadd(journal_key(MATCH), {"line": line, "hash": b"h" * 32}, id=f"{version + 1}-0")
+            client.set(seed_key(MATCH), bytes(range(32)))
+
+    return record
+
+
+def test_a_match_that_has_ended_is_exported_byte_for_byte_and_shown(recorded, tmp_path):
+    recorded(len(LINES))
+    result = croupier("export", "--out", tmp_path)
+    assert result.exit_code == 0
+    assert result.stdout == f"{tmp_path / MATCH}.jsonl\n1 journals written\n"
+    assert (tmp_path / f"{MATCH}.jsonl").read_bytes() == REFERENCE.read_bytes()
+    assert croupier("show", MATCH).stdout == croupier("show", REFERENCE).stdout
+
+
+def test_the_journal_of_a_running_match_is_not_given_out(recorded, tmp_path):
+    recorded(60)
+    for command in (("export", MATCH, "--out", tmp_path), ("show", MATCH)):
+        result = croupier(*command)
+        assert (result.exit_code, "still running" in result.stderr, result.stdout) == (2, True, "")
+    assert list(tmp_path.iterdir()) == []
+    assert croupier("export", "--out", tmp_path).stdout == "0 journals written\n"
+
+
+def test_a_redis_that_is_away_is_named_with_the_setting(monkeypatch):
+    monkeypatch.setenv("CROUPIER_REDIS_URL", "redis://127.0.0.1:1/0")
+    result = croupier("audit", MATCH)
+    assert (result.exit_code, "CROUPIER_REDIS_URL" in result.stderr) == (2, True)
+
+
+def test_a_match_in_redis_is_audited_by_its_id(recorded):
+    recorded(60)
     result = croupier("audit", MATCH)
     assert (result.exit_code, "running" in result.stdout) == (0, True)
     result = croupier("audit", MATCH, "000" + "x" * 22)

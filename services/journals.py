@@ -1,0 +1,117 @@
+"""Journals of matches in Redis, for `export`, `show` and `audit`: read-only, and only for whoever may read Redis."""
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from redis.exceptions import RedisError
+
+from engine import journal
+from engine.audit import JOURNAL_SUFFIX, Source
+from services.commands import is_match_id
+from services.settings import PREFIX, Settings, load
+from services.store import Store
+
+ADDRESSES = "addresses.json"
+"""In the folder of a running stack: where its parts listen."""
+BATCH = 100
+
+
+class JournalsError(Exception):
+    """Journals cannot be read, or not be written; says why."""
+
+
+def settings_here() -> Settings:
+    """Return the settings; where no Redis is set, that of a stack that runs in this folder is meant."""
+    settings = load()
+    addresses = settings.data_dir / ADDRESSES
+    if f"{PREFIX}REDIS_URL" not in os.environ and addresses.exists():
+        return load(redis_url=json.loads(addresses.read_text())["redis"])
+    return settings
+
+
+def sources(matches: Sequence[str]) -> Iterator[Source]:
+    """Yield the journals of matches in Redis, in order: running ones with their seed, unknown ones without lines.
+
+    Raises JournalsError if Redis cannot be read.
+    """
+    return _read(matches, running=True)
+
+
+def ended(matches: Sequence[str]) -> Iterator[Source]:
+    """Yield the journals of matches that have ended. Raises JournalsError for a running or an unknown one."""
+    return _read(matches, running=False)
+
+
+def _read(matches: Sequence[str], *, running: bool) -> Iterator[Source]:
+    settings = settings_here()
+    for match in matches:
+        if not is_match_id(match):
+            raise JournalsError(f"{match} is no match id: 25 lower-case letters and digits")
+    for first in range(0, len(matches), BATCH):
+        try:
+            found = asyncio.run(_load(settings, matches[first : first + BATCH]))
+        except (RedisError, OSError) as error:
+            raise JournalsError(f"Redis cannot be read: {error}; CROUPIER_REDIS_URL says where it is") from None
+        for source in found:
+            if not running:
+                _need_end(source)
+            yield source
+
+
+def _need_end(source: Source) -> None:
+    if not source.lines:
+        raise JournalsError(f"there is no match {source.name} in Redis, or no longer")
+    if not isinstance(journal.read(source.lines[-1]).body, journal.ENDS):
+        raise JournalsError(f"match {source.name} is still running; its journal is secret until it ends")
+
+
+async def _load(settings: Settings, matches: Sequence[str]) -> list[Source]:
+    store = Store(settings)
+    try:
+        found = await store.load(matches)
+    finally:
+        await store.close()
+    return [Source(match, lines=tuple(one.lines), seed=one.seed) for match, one in zip(matches, found, strict=True)]
+
+
+def all_matches() -> list[str]:
+    """Return the ids of all matches in Redis whose journal has ended, by partition and id. Raises JournalsError."""
+    settings = settings_here()
+
+    async def find() -> list[str]:
+        store = Store(settings)
+        try:
+            known = [match for p in range(settings.partitions) for match in await store.matches(p)]
+            lines = [await store.last_line(match) for match in known]
+        finally:
+            await store.close()
+        return [
+            match
+            for match, line in zip(known, lines, strict=True)
+            if line is not None and isinstance(journal.read(line).body, journal.ENDS)
+        ]
+
+    try:
+        return asyncio.run(find())
+    except (RedisError, OSError) as error:
+        raise JournalsError(f"Redis cannot be read: {error}; CROUPIER_REDIS_URL says where it is") from None
+
+
+def export(matches: Sequence[str], folder: Path) -> Iterator[Path]:
+    """Write each match's journal to `folder` as MATCH.jsonl, byte for byte; yield the files. Raises JournalsError.
+
+    A file is there whole or not at all.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for source in ended(matches):
+            path = folder / (source.name + JOURNAL_SUFFIX)
+            partial = path.with_suffix(".partial")
+            partial.write_bytes(b"".join(line + b"\n" for line in source.lines))
+            partial.replace(path)
+            yield path
+    except OSError as error:
+        raise JournalsError(f"{folder} cannot be written: {error.strerror}") from None
