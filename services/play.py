@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from nats.errors import Error as NatsError
@@ -27,6 +27,7 @@ from croupier.v1 import match_service_pb2 as pb
 from engine import registry
 from engine.audit import audit
 from engine.refusals import UnknownGame
+from services import wire
 from services.client import Client, RefusedError, Seat
 from services.play_session import Session, Surroundings
 from services.settings import PREFIX
@@ -124,6 +125,7 @@ def play(wish: Wish, console: Console) -> int:
         if wish.join is None:
             wish = _chosen(wish, console)
         if wish.server is None:
+            planned(wish, wire.catalogue([registry.newest(wish.game or "")]))
             folder = running.enter_context(tempfile.TemporaryDirectory(prefix="croupier-play-"))
             with console.status(words["starting"]):
                 stack = running.enter_context(Stack(Path(folder), engines=1))
@@ -239,23 +241,12 @@ class _Table:
         return str(response.view.rules).split("/", maxsplit=1)[0]
 
     async def _create(self, info: pb.GameInfo) -> tuple[str, str]:
-        """Open a match, with as many seats as those who are known need, and get its random players ready."""
-        wish, words = self._wish, self._words
-        seats = wish.seats
-        if seats is None and wish.others is None:
-            seats = min(LOCAL_SEATS if self._stack else info.seats.min, info.seats.max)
-        elif seats is None:
-            seats = max((wish.others or 0) + 1, info.seats.min)
-        if not info.seats.min <= seats <= info.seats.max:
-            title = getattr(info.titles, wish.lang) or info.name
-            raise CannotPlayError(words["bad seats"].format(title, info.seats.min, info.seats.max))
-        others = wish.others if wish.others is not None else seats - 1 if self._stack else 0
-        if others >= seats:
-            raise CannotPlayError(words["too many others"].format(others, others + 1))
-        options = parsed_options(info, wish.options, wish.lang)
+        """Open a match and get its random players ready."""
+        wish = self._wish
+        plan = planned(wish, info)
         clock = None if wish.clock_s is None else round(wish.clock_s * 1000)
-        created = await self._client.create(info.name, seats, options, clock)
-        self._players = [RandomPlayer(wish.think_s) for _ in range(others)]
+        created = await self._client.create(info.name, plan.seats, plan.options, clock)
+        self._players = [RandomPlayer(wish.think_s) for _ in range(plan.others)]
         return created
 
     async def _sit(self, match: str, host: str | None, catalogue: Catalogue) -> int:
@@ -326,6 +317,33 @@ class _Table:
         wrong = verdict.difference
         detail = printable(wrong.detail)
         yield Text(self._words["not verified"].format(wrong.version, wrong.field, detail), "bold red")
+
+
+class Plan(NamedTuple):
+    """A match that can be created."""
+
+    seats: int
+    others: int
+    """Random players that this command brings along."""
+    options: dict[str, Any]
+
+
+def planned(wish: Wish, info: pb.GameInfo) -> Plan:
+    """Return what a wish means for this game. Raises CannotPlayError if the game has no such seats or options."""
+    words, local = SAY[wish.lang], wish.server is None
+    least, most = info.seats.min, info.seats.max
+    if wish.seats is not None:
+        seats = wish.seats
+    elif wish.others is not None:
+        seats = max(wish.others + 1, least)
+    else:
+        seats = min(LOCAL_SEATS if local else least, most)
+    if not least <= seats <= most:
+        raise CannotPlayError(words["bad seats"].format(getattr(info.titles, wish.lang) or info.name, least, most))
+    others = wish.others if wish.others is not None else seats - 1 if local else 0
+    if others >= seats:
+        raise CannotPlayError(words["too many others"].format(others, others + 1))
+    return Plan(seats, others, parsed_options(info, wish.options, wish.lang))
 
 
 def parsed_options(info: pb.GameInfo, given: Sequence[str], lang: Language) -> dict[str, Any]:

@@ -85,18 +85,18 @@ def _grid(scene: Scene, seat: int) -> list[Text]:
     for first in range(0, len(cards), COLUMNS):
         row = Text()
         for slot in range(first, min(first + COLUMNS, len(cards))):
-            row.append(f"{slot + 1}", "dim").append_text(_cell(scene, cards[slot], mine.get(slot)))
+            row.append(f"{slot + 1}:", "dim").append_text(_cell(scene, cards[slot], mine.get(slot)))
         rows.append(padded(row, GRID))
     return rows
 
 
 def _cell(scene: Scene, card: str, mine: str | None) -> Text:
-    """Return a card in five cells: open, turned, or turned and one's own."""
+    """Return a card in four cells: open, turned, or turned and one's own."""
     if card:
-        return Text(" ").append(f"{_short(scene, card):^3}", f"{scene.speaker.style(card)} reverse").append(" ")
+        return Text.assemble((f"{_short(scene, card):^3}", f"{scene.speaker.style(card)} reverse"), " ")
     if mine:
-        return Text(" ").append(padded(f"({_short(scene, mine)})", 4).plain, "green")
-    return Text(" ").append(padded(f"{UNSEEN}", 4).plain, "dim")
+        return padded(Text(f"({_short(scene, mine)})", "green"), 4)
+    return padded(Text(UNSEEN, "dim"), 4)
 
 
 def _short(scene: Scene, card: str) -> str:

@@ -23,8 +23,8 @@ def heading(view: View, scene: Scene | None, speaker: Speaker, words: Words) -> 
         return head.append(f" · {words['match']} {view['match']}", "not bold dim")
     if how_far := progress(scene):
         head.append(f" · {how_far}", "not bold")
-    head.append(f" · {words['match']} {view['match'][:8]}…", "not bold dim")
-    return head.append(f" · {words['bound']} {view['commitment'][:12]}…", "not bold dim")
+    head.append(f" · {words['match']} {view['match'][:6]}…", "not bold dim")
+    return head.append(f" · {words['bound']} {view['commitment'][:8]}…", "not bold dim")
 
 
 def lobby(view: View, words: Words, invitation: Sequence[str], *, host: bool) -> list[Text]:

@@ -53,7 +53,7 @@ def laid_out(offered: Sequence[Choice], width: int) -> list[Text]:
         for place in range(row, len(offered), rows):
             label = offered[place].label
             last = place + rows >= len(offered)
-            line.append(f"{place + 1:{digits}} ", "bold green")
+            line.append(f"{place + 1:{digits}}) ", "bold green")
             line.append_text(label if last else padded(label, wide)).append("" if last else " " * GAP)
         lines.append(line)
     return lines
@@ -118,7 +118,7 @@ def _finer(
 
 def _columns(offered: Sequence[Choice], width: int) -> tuple[int, int]:
     wide = max((choice.label.cell_len for choice in offered), default=1)
-    number = len(str(len(offered))) + 1
+    number = len(str(len(offered))) + 2
     return wide, max(1, (width + GAP) // (wide + number + GAP))
 
 

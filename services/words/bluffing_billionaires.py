@@ -31,11 +31,15 @@ EVENTS: ByLanguage = {
 
 MOVES: ByLanguage = {
     "de": {
-        "play": "{card} verdeckt legen",
+        "play": "[{card}][!card?eine Karte] verdeckt legen",
         "approve": "Daumen hoch: glauben",
         "challenge": "Daumen runter: vergleichen",
     },
-    "en": {"play": "lay {card} face down", "approve": "thumb up: believe", "challenge": "thumb down: compare"},
+    "en": {
+        "play": "lay [{card}][!card?a card] face down",
+        "approve": "thumb up: believe",
+        "challenge": "thumb down: compare",
+    },
 }
 
 PHASES: ByLanguage = {

@@ -38,7 +38,7 @@ EVENTS: ByLanguage = {
 
 MOVES: ByLanguage = {
     "de": {
-        "play": "{card}[ gegen {target}]",
+        "play": "[{card}][!card?eine Karte][ gegen {target}]",
         "draw": "eine Karte ziehen",
         "place": "Bombe zurück[, Stelle {index+}]",
         "place_random": "Bombe irgendwohin",
@@ -46,7 +46,7 @@ MOVES: ByLanguage = {
         "play.target": "gegen {target}",
     },
     "en": {
-        "play": "{card}[ against {target}]",
+        "play": "[{card}][!card?a card][ against {target}]",
         "draw": "draw a card",
         "place": "bomb back[, place {index+}]",
         "place_random": "bomb back anywhere",

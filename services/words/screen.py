@@ -5,7 +5,7 @@ from services.words import ByLanguage
 SAY: ByLanguage = {
     "de": {
         "match": "Partie",
-        "bound": "Deal festgelegt durch",
+        "bound": "Deal",
         "you": "du",
         "player": "Spieler",
         "cards": "Karten",
@@ -116,7 +116,7 @@ SAY: ByLanguage = {
     },
     "en": {
         "match": "match",
-        "bound": "deal bound by",
+        "bound": "deal",
         "you": "you",
         "player": "player",
         "cards": "cards",

@@ -35,7 +35,7 @@ EVENTS: ByLanguage = {
 
 MOVES: ByLanguage = {
     "de": {
-        "play": "{card}[ – Farbe {color}][timo? mit „TIMO!“]",
+        "play": "[{card}][!card?eine Karte legen][ – Farbe {color}][timo? mit „TIMO!“]",
         "play_drawn": "{drawn} gleich legen[ – Farbe {color}][timo? mit „TIMO!“]",
         "draw": "eine Karte ziehen",
         "keep": "die gezogene Karte behalten",
@@ -46,7 +46,7 @@ MOVES: ByLanguage = {
         "play_drawn.color": "Farbe {color}[timo? mit „TIMO!“]",
     },
     "en": {
-        "play": "{card}[ – colour {color}][timo? with “TIMO!”]",
+        "play": "[{card}][!card?play a card][ – colour {color}][timo? with “TIMO!”]",
         "play_drawn": "play {drawn} at once[ – colour {color}][timo? with “TIMO!”]",
         "draw": "draw a card",
         "keep": "keep the card drawn",
