@@ -1,0 +1,50 @@
+"""Whole stacks: Redis, NATS, a match service and two workers, each a process of its own."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from services.local import ServiceProcess
+from services.stack import Stack
+
+pytest.register_assert_rewrite("tests.e2e.table")
+
+SETTINGS = {
+    "PARTITIONS": "8",
+    "LEASE_MS": "1000",
+    "BLOCK_MS": "50",
+    "SEAT_RATE": "10000",
+    "MIN_CLOCK_MS": "50",
+    "METRICS_PORT": "0",
+    "LOG_LEVEL": "debug",
+}
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack shared by all tests of this process that harm nothing."""
+    with Stack(tmp_path_factory.mktemp("stack"), env=environment()) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def second_match_service(stack: Stack) -> Iterator[str]:
+    """The address of another match service on the same Redis and NATS."""
+    with stack.service("match", "match-2", grpc_port=0) as service:
+        yield address(service)
+
+
+@pytest.fixture(scope="module")
+def shaken_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack whose parts the tests of one file kill; what one of them has not brought back is started again."""
+    with Stack(tmp_path_factory.mktemp("shaken"), env=environment()) as stack:
+        yield stack
+
+
+def environment() -> dict[str, str]:
+    return {f"CROUPIER_{name}": value for name, value in SETTINGS.items()}
+
+
+def address(service: ServiceProcess) -> str:
+    return str(json.loads(service.ready_line)["grpc"])
