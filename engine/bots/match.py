@@ -18,6 +18,11 @@ def seen(game: AnyGame, options: Options, seats: int, state: object, seat: int) 
     return Seen(options, seats, seat, game.table(state), game.own(state, seat), legal, seat in game.to_act(state))
 
 
+def _still(game: AnyGame, state: object, seat: int, question: object) -> object:
+    """The question a seat was asked, None if it is another one now: the same one may come again."""
+    return question if game.asked(state, seat) == question else None
+
+
 def play(
     game: AnyGame,
     bot: Bot,
@@ -53,7 +58,7 @@ def play(
             game.check(state, seat, move)
             version += 1
             state = game.apply(state, seat, move, Stream(key, "game", version)).state
-            asked[seat] = None
+            asked = [None if other == seat else _still(game, state, other, asked[other]) for other in range(seats)]
             break
         else:
             raise RuntimeError(f"{game.name}: nobody moves, though seats {game.to_act(state)} owe a move")
