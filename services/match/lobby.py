@@ -50,7 +50,8 @@ async def find(
     if after and not (is_match_id(after) and partition_of(after) < partitions):
         raise malformed("page_token", "this is no page of this server")
     found: list[match_service_pb2.MatchSummary] = []
-    async for summary in _one(store, request.match) if request.HasField("match") else _all(store, after, partitions):
+    one = request.HasField("match")
+    async for summary in _one(store, request.match, partitions) if one else _all(store, after, partitions):
         if not _wanted(summary, request):
             continue
         if len(found) == size:
@@ -65,8 +66,8 @@ def _page_size(given: int) -> int:
     return min(given, MAX_PAGE) or PAGE
 
 
-async def _one(store: Store, match: str) -> AsyncIterator[Summary]:
-    if is_match_id(match):
+async def _one(store: Store, match: str, partitions: int) -> AsyncIterator[Summary]:
+    if is_match_id(match) and partition_of(match) < partitions:
         data = await store.lobby_entry(match)
         if data is not None and (summary := _read(match, data)):
             yield summary
