@@ -96,8 +96,8 @@ class Session:
         """From here on the history is what the last view told."""
         self._waiting: deque[Happened] = deque()
         """What came in on a pipe before there was anything to choose."""
-        self._steps: list[Sequence[menu.Move]] = []
-        """The choices opened so far, each by what it leaves to choose from."""
+        self._steps: list[menu.Choice] = []
+        """The choices made on the way to a move."""
         self._offered: list[menu.Choice] = []
         self._menu = ""
         """What is to be chosen from, as one string."""
@@ -230,7 +230,7 @@ class Session:
         else:
             choice = self._offered[number - 1]
             if choice.move is None:
-                self._steps.append(choice.moves)
+                self._steps.append(choice)
             else:
                 self._sending = asyncio.create_task(self._send(seat, choice.move))
 
@@ -290,7 +290,8 @@ class Session:
         winners = [self._speaker.name(winner).plain for winner in result["winners"]]
         won = words["won" if len(winners) == 1 else "shared"].format(", ".join(winners))
         scores = self._speaker.value("scores", result["scores"])
-        return [*lines, Text(won, "bold green"), Text.assemble((f"{words['result']}: ", "dim"), scores)]
+        title = self._speaker.words.VALUES.get(self.lang, {}).get("result.scores", words["result"])
+        return [*lines, Text(won, "bold green"), Text.assemble((f"{title}: ", "dim"), scores)]
 
     def _show(self) -> None:
         if not self._terminal.full_screen:
@@ -369,11 +370,11 @@ class Session:
         self._offered = []
         if scene is None or seat is None or not self._ready:
             return [Text(self._words["sending"], "dim")] if self._sending is not None else []
-        moves = self._steps[-1] if self._steps else seat.legal
+        moves = self._steps[-1].moves if self._steps else seat.legal
         self._offered = menu.choices(scene, moves, room, width)
         lines = menu.laid_out(self._offered, width)
         if self._steps:
-            lines.append(Text(self._words["up"], "dim"))
+            lines.append(Text.assemble((f"{self._words['up']} · ", "dim"), self._steps[-1].label))
         elif not seat.owes:
             lines.append(Text(self._words["may"], "dim"))
         return lines

@@ -92,7 +92,7 @@ class GameWords(Protocol):
     """By name; `"open.hour"` is what is said of a move where only its hour is still to be chosen."""
     PHASES: ByLanguage
     VALUES: ByLanguage
-    """By field and word, `"reason.penalty"`."""
+    """By field and word, `"reason.penalty"`; `"result.scores"` is what the scores of the result are, if not points."""
     RULES: Sentences
     """A summary of the rules; a blank line parts paragraphs."""
     STYLES: Mapping[str, str]

@@ -61,8 +61,8 @@ PHASES: ByLanguage = {
 }
 
 VALUES: ByLanguage = {
-    "de": {"source.top": "von oben", "source.bottom": "von unten"},
-    "en": {"source.top": "from the top", "source.bottom": "from the bottom"},
+    "de": {"source.top": "von oben", "source.bottom": "von unten", "result.scores": "Plätze"},
+    "en": {"source.top": "from the top", "source.bottom": "from the bottom", "result.scores": "places"},
 }
 
 RULES: Sentences = {

@@ -40,7 +40,8 @@ MOVES: ByLanguage = {
         "use": "[auf Platz {slot+} statt {own_card}][!own_card?einsetzen][, {face}]",
         "reject": "abwerfen und [Platz {slot+} ({own_card})][!own_card?eine offene] umdrehen",
         "flip": "bei [{seat}][!seat?jemandem] [Platz {slot+} ]aufdecken",
-        "swap": "eigene [{own_card} auf Platz {slot+}][!own_card?Karte][ gegen {other_card} von {seat}, Platz {other_slot+}]",
+        "swap": "eigene [{own_card} auf Platz {slot+}][!own_card?Karte]"
+        "[ gegen {other_card} von {seat}, Platz {other_slot+}]",
         "swap.seat": "{other_card} von {seat}, Platz {other_slot+}",
         "swap.other_slot": "{other_card}, Platz {other_slot+}",
         "flip.slot": "Platz {slot+}",
