@@ -7,6 +7,7 @@ its first message to after the flush (nats-py's own flush can return while it re
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Self
 
@@ -217,3 +218,18 @@ class Bus:
             self._reopening.cancel()
         with contextlib.suppress(NatsError, OSError):
             await self._client.close()
+
+
+async def print_messages(url: str, subject: str) -> None:
+    """Print every message on a subject, a line each, until cancelled."""
+    bus = await Bus.connect(url, "croupier-listen")
+
+    async def show(message: Msg) -> None:
+        sys.stdout.write(f"{message.subject} {message.data.decode(errors='replace')}\n")
+        sys.stdout.flush()
+
+    try:
+        await bus.subscribe(subject, show)
+        await asyncio.Event().wait()
+    finally:
+        await bus.close()

@@ -1,5 +1,6 @@
 """The command line: `croupier COMMAND`. Each service has its own entry here."""
 
+import asyncio
 import json
 import signal
 import sys
@@ -11,12 +12,14 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from nats.errors import Error as NatsError
 from rich.console import Console
 
 from engine import registry
 from engine.refusals import UnknownGame
 from services import cli_journal, cli_play
 from services.cli_arena import arena_command
+from services.journals import here
 from services.local import LocalProcessError
 from services.settings import Durability, Settings, SettingsError, load, settings_table
 from services.store import StoreError
@@ -161,6 +164,25 @@ def demo(
         raise typer.Exit(130) from None
     if not good:
         raise typer.Exit(1)
+
+
+@app.command(rich_help_panel=PLAY)
+def listen(
+    subject: Annotated[str, typer.Argument(help="A NATS subject; * and > stand for one part and for the rest.")],
+) -> None:
+    """Print what is published on a NATS subject until Ctrl-C, each message on a line behind its subject.
+
+    Listens where CROUPIER_NATS_URL says, or to the stack that runs in this folder.
+    """
+    from services.bus import print_messages  # noqa: PLC0415 - as above
+
+    try:
+        asyncio.run(print_messages(here().nats_url, subject))
+    except (SettingsError, OSError, NatsError) as error:
+        err.print(str(error), style="red", markup=False)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
 
 
 app.command("arena", rich_help_panel=PLAY)(arena_command)

@@ -23,13 +23,15 @@ class JournalsError(Exception):
     """Journals cannot be read, or not be written; says why."""
 
 
-def settings_here() -> Settings:
-    """Return the settings; where no Redis is set, that of a stack that runs in this folder is meant."""
+def here() -> Settings:
+    """Return the settings; where no Redis or NATS is set, that of a stack that runs in this folder is meant."""
     settings = load()
     addresses = settings.data_dir / ADDRESSES
-    if f"{PREFIX}REDIS_URL" not in os.environ and addresses.exists():
-        return load(redis_url=json.loads(addresses.read_text())["redis"])
-    return settings
+    if not addresses.exists():
+        return settings
+    known = json.loads(addresses.read_text())
+    unset = {name for name in ("redis_url", "nats_url") if PREFIX + name.upper() not in os.environ}
+    return load(**{name: known[name.removesuffix("_url")] for name in unset})
 
 
 def sources(matches: Sequence[str]) -> Iterator[Source]:
@@ -46,7 +48,7 @@ def ended(matches: Sequence[str]) -> Iterator[Source]:
 
 
 def _read(matches: Sequence[str], *, running: bool) -> Iterator[Source]:
-    settings = settings_here()
+    settings = here()
     for match in matches:
         if not is_match_id(match):
             raise JournalsError(f"{match} is no match id: 25 lower-case letters and digits")
@@ -79,7 +81,7 @@ async def _load(settings: Settings, matches: Sequence[str]) -> list[Source]:
 
 def all_matches() -> list[str]:
     """Return the ids of all matches in Redis whose journal has ended, by partition and id. Raises JournalsError."""
-    settings = settings_here()
+    settings = here()
 
     async def find() -> list[str]:
         store = Store(settings)
