@@ -4,7 +4,6 @@ Nothing here waits for one command: receipts come when they come, and those that
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import NamedTuple
 
@@ -75,7 +74,7 @@ class PlayStream:
         breaks.
         """
         reader = self._reader = asyncio.create_task(self._read(requests))
-        reader.add_done_callback(lambda _: self._ready.set())
+        reader.add_done_callback(self._on_read)
         if self._stopping:
             reader.cancel()
         try:
@@ -88,10 +87,14 @@ class PlayStream:
                     break
         finally:
             reader.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await reader
         if self._stopping:
             raise Interrupted("this server stops; play on at another one")
+        reader.result()
+
+    def _on_read(self, reader: asyncio.Task[None]) -> None:
+        if not reader.cancelled():
+            reader.exception()  # also where nobody is there to raise it any more
+        self._ready.set()
 
     def _take(self) -> match_service_pb2.PlayResponse:
         receipts, attached = self._receipts, self._attached

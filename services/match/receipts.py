@@ -19,6 +19,7 @@ import structlog
 from nats.aio.msg import Msg
 from redis.exceptions import RedisError
 
+from services import tasks
 from services.bus import Bus, NoAnswer, Subscription
 from services.commands import (
     OUTCOME_ANSWERS,
@@ -116,10 +117,7 @@ class Courier:
 
     async def close(self) -> None:
         """Stop; the outcome of what is still open stays unknown."""
-        tasks = [*self._tasks, *self._asking.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await tasks.end([*self._tasks, *self._asking.values()])
         if self._subscription is not None:
             await self._bus.unsubscribe(self._subscription)
         for waiting in list(self._open.values()):

@@ -13,7 +13,7 @@ from grpc_reflection.v1alpha import reflection
 from redis.exceptions import RedisError
 
 from croupier.v1 import match_service_pb2, match_service_pb2_grpc
-from services import logs
+from services import logs, tasks
 from services.bus import Bus
 from services.match.receipts import Courier
 from services.match.servicer import MatchService
@@ -74,9 +74,7 @@ class Front:
 
     async def stop(self) -> None:
         """Take no more calls, let those in flight end within `drain_s`, and stop."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await tasks.end(self._tasks)
         await self._health.enter_graceful_shutdown()
         self._service.stop()
         await self._server.stop(self._settings.drain_s)

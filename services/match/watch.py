@@ -17,6 +17,7 @@ from nats.aio.msg import Msg
 from services.bus import Bus, NoAnswer
 from services.commands import VIEW_ANSWERS, ViewAnswer, ViewQuestion, pack, partition_of, view_subject
 from services.match.refused import Interrupted, Refused
+from services.tasks import asked_to_end
 
 SILENCE_S = 10.0
 """How long a move may be due before it is asked whether a view was lost."""
@@ -147,7 +148,7 @@ class Views:
             yield answer
             while not shown.last:
                 silent = not await mailbox.wait(SILENCE_S if shown.to_act else LONG_SILENCE_S)
-                if self._stopping:
+                if self._stopping or asked_to_end():
                     raise Interrupted("this server stops; watch on at another one")
                 while mailbox.views and not mailbox.lost:
                     head, data = mailbox.views.popleft()
