@@ -4,6 +4,7 @@ The epoch of a lease fences off whoever has lost it without noticing, so nothing
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -57,6 +58,7 @@ class Leases:
         self._worker = worker
         self.held: dict[int, Held] = {}
         self.lost: Callable[[Held], None] = lambda _held: None
+        self.stopping = asyncio.Event()
         self.clock_offset = 0
         """Redis' Unix milliseconds minus the monotonic clock's, as last seen."""
 
@@ -71,15 +73,19 @@ class Leases:
         return now
 
     async def tend(self) -> None:
-        """Renew and balance for ever. Survives outages of Redis: the leases may be lost by then."""
-        while True:
+        """Renew and balance until `stopping` is set. Survives outages of Redis: the leases may be lost by then.
+
+        Not to be cancelled: redis-py may swallow that.
+        """
+        while not self.stopping.is_set():
             try:
                 await self.once()
             except RedisError as error:
                 log.warning("leases_not_renewed", error=repr(error))
             except Exception:
                 log.exception("leases_not_tended")
-            await asyncio.sleep(self._settings.lease_ms / 1000 / RENEWALS_PER_LEASE)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.stopping.wait(), self._settings.lease_ms / 1000 / RENEWALS_PER_LEASE)
 
     async def once(self) -> None:
         """Renew all leases and move one step towards an even share."""

@@ -116,7 +116,7 @@ class Worker:
                     self._suspect()
                     await asyncio.sleep(RETRY_S)
         finally:
-            tending.cancel()
+            self.leases.stopping.set()
             await asyncio.gather(tending, return_exceptions=True)
             await self._queries.close()
             with contextlib.suppress(RedisError):

@@ -102,7 +102,11 @@ class Hooked:
 
 
 class HookedStore(Hooked, Store):
-    pass
+    skew = 0
+    """By how many milliseconds its clock is ahead."""
+
+    async def time(self) -> int:
+        return await super().time() + self.skew
 
 
 class HookedBus(Hooked, Bus):
@@ -130,10 +134,6 @@ class Gate:
         self._open.set()
 
 
-class Crash(BaseException):
-    """Ends a worker's task as a lost process would; no `except Exception` stops it."""
-
-
 class Running:
     """A worker in this process, with its own connections."""
 
@@ -149,6 +149,11 @@ class Running:
         """Set limits finer than the settings allow, in milliseconds."""
         for name, value in limits.items():
             setattr(self.worker._limits, name, value)
+
+    def skip(self, ms: int) -> None:
+        """Let time pass for this worker: what is due within it happens now. Commands keep the server's time."""
+        self.store.skew += ms
+        self.worker.leases.clock_offset += ms
 
     @property
     def owns(self) -> set[int]:
@@ -168,9 +173,11 @@ class Running:
         async def nothing() -> None:
             pass
 
+        self.freeze_leases()
         self.worker.leases.close = self.worker._queries.close = nothing
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
+        while not self.task.done():
+            self.task.cancel()
+            await asyncio.sleep(0.001)
         await self._disconnect()
 
     async def stop(self) -> None:
@@ -244,10 +251,18 @@ class Intake:
         self.workers.append(running)
         return running
 
-    async def owner(self, prepare: Callable[[Running], None] = lambda _: None, **changes: Any) -> Running:
-        """Start a worker and wait until it owns every partition."""
+    async def owner(
+        self, prepare: Callable[[Running], None] = lambda _: None, *, for_long: bool = True, **changes: Any
+    ) -> Running:
+        """Start a worker and wait until it owns every partition and can be asked.
+
+        `for_long`: it is past the time after a takeover in which clocks wait.
+        """
         running = await self.start(prepare, **changes)
-        await until(lambda: len(running.owns) == self.settings.partitions)
+        await until(lambda: len(running.worker._queries._listening) == self.settings.partitions)
+        if for_long:
+            for held in running.worker.leases.held.values():
+                held.since = 0
         return running
 
     async def take_over(self, match: str, worker: str = "another") -> Lease:
