@@ -17,7 +17,7 @@ WORDS: ByLanguage = {
         "points": "Punkte",
         "vote": "",
         "turn": "behauptet",
-        "voted": "hat abgestimmt",
+        "voted": "gestimmt",
         "votes": "Daumen",
         "revealed": "aufgedeckt",
         "game": "Spiel {0} von {1}",
@@ -35,7 +35,7 @@ WORDS: ByLanguage = {
         "points": "points",
         "vote": "",
         "turn": "claims",
-        "voted": "has voted",
+        "voted": "voted",
         "votes": "thumbs",
         "revealed": "turned up",
         "game": "game {0} of {1}",
@@ -48,6 +48,8 @@ WORDS: ByLanguage = {
 
 HEAD = ("cards", "table", "bonus", "coins", "discards", "points", "vote")
 NUMBERS = frozenset({0, 3, 5})
+BONUS, DISCARDS = 13, 9
+"""Columns as wide as a line has room for; the coins say what the bonus cards come to."""
 
 
 def progress(scene: Scene) -> str:
@@ -71,9 +73,9 @@ def cells(scene: Scene, seat: int) -> list[Text | str]:
     return [
         str(table["hand_sizes"][seat]),
         Text(lies, "yellow"),
-        Text(" ".join(bonus), "bold yellow"),
+        _short(bonus, BONUS, "bold yellow"),
         str(coins),
-        " ".join(thrown),
+        _short(thrown, DISCARDS, ""),
         str(table["points"][seat]),
         Text(note, "dim"),
     ]
@@ -102,6 +104,12 @@ def hand(scene: Scene, own: Json, width: int) -> list[Text]:
     if own.get("answer"):
         facts.append(Text(words["answer"].format(scene.speaker.word("answer", own["answer"])), "dim"))
     return lines + (flow("", facts, width, " · ") if facts else [])
+
+
+def _short(words: list[str], width: int, style: str) -> Text:
+    text = Text(" ".join(words), style)
+    text.truncate(width, overflow="ellipsis")
+    return text
 
 
 def _values(codes: list[str]) -> list[Text]:

@@ -70,7 +70,7 @@ def _choice(scene: Scene, group: tuple[Move, ...], among: Sequence[Move]) -> Cho
     if len({next(iter(move)) for move in among}) == 1 and len(among) > 1:
         step = next((key for key in fields if any(move[name].get(key) != fields[key] for move in among)), "")
     sentences = speaker.words.MOVES.get(speaker.lang, {})
-    if f"{name}.{step}" in sentences and len(group) == 1:
+    if f"{name}.{step}" in sentences:
         label = speaker.say(sentences[f"{name}.{step}"], {**facts(scene, name, common), **common})
     else:
         label = speaker.move({name: common}, facts(scene, name, common))
