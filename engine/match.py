@@ -518,7 +518,7 @@ class Match:
             raise MatchOver("the match is over", **facts)
         if prompt != self.prompts[seat]:
             if answered and answered.by != "player":
-                raise TimedOut(f"the clock has answered prompt {prompt}", **facts)
+                raise TimedOut(f"the clock has answered prompt {prompt}", **{**facts, "version": answered.version})
             raise StalePrompt(f"prompt {prompt} is not the seat's prompt {self.prompts[seat]}", **facts)
         if isinstance(parsed, MalformedMove):
             raise MalformedMove(parsed.detail, **facts)
