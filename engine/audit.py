@@ -18,7 +18,7 @@ from engine import journal
 from engine.chance import commitment
 from engine.journal import Aborted, Finished, NotAnEntry
 from engine.match import Drift, Match
-from engine.refusals import BadOptions, BadSeats, Refusal, UnknownGame
+from engine.refusals import BadCode, BadOptions, BadSeats, Refusal, UnknownGame
 
 JOURNAL_SUFFIX = ".jsonl"
 ANCHOR_SUFFIX = ".hash"
@@ -35,6 +35,7 @@ FIELDS = {
     "time": "`at` goes back",
     "rules": "no rules are registered under that name and version",
     "options": "not the options that the rules have",
+    "code": "the game code is mistyped, or says another match",
     "seats": "not seats that the rules, or the joins so far, allow",
     "seat": "that seat cannot do that now",
     "name": "not the form of a name",
@@ -212,6 +213,8 @@ def _refused(refusal: Refusal) -> str:
             return "rules"
         case BadOptions():
             return "options"
+        case BadCode():
+            return "code"
         case BadSeats():
             return "seats"
     return "legality"

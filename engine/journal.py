@@ -19,14 +19,21 @@ NO_HASH = bytes(32)
 
 
 class SeatPlan(Struct, frozen=True):
-    """What a seat is meant for: `open` for a human, else a computer level and its thinking time in milliseconds."""
+    """What a seat is meant for: `open` for a human, else a computer level.
+
+    `thinking` is its thinking time in milliseconds, `policy` its version, for the whole match.
+    """
 
     kind: str
     thinking: int | UnsetType = UNSET
+    policy: int | UnsetType = UNSET
 
 
 class Created(Struct, frozen=True, tag_field="kind", tag="created"):
-    """The match exists. `options` holds all of them; `clock` is milliseconds a decision; hashes are hex."""
+    """The match exists. `options` holds all of them; `clock` is milliseconds a decision; hashes are hex.
+
+    `code` is the game code that the match is dealt from, `absent` the computer player that decides for absent humans.
+    """
 
     match: str
     rules: str
@@ -37,6 +44,7 @@ class Created(Struct, frozen=True, tag_field="kind", tag="created"):
     request: str
     clock: int | UnsetType = UNSET
     code: str | UnsetType = UNSET
+    absent: SeatPlan | UnsetType = UNSET
 
 
 class Joined(Struct, frozen=True, tag_field="kind", tag="joined"):
@@ -129,7 +137,7 @@ class NotAnEntry(ValueError):
 
 _HEADS = msgspec.json.Decoder(_Head)
 _BODIES = msgspec.json.Decoder(Body)
-_CREATED = ("kind", "match", "rules", "options", "seats", "clock", "private", "commitment", "request", "code")
+_CREATED = ("kind", "match", "rules", "options", "seats", "clock", "private", "commitment", "request", "code", "absent")
 
 
 def entry_hash(prev: bytes, data: bytes) -> bytes:

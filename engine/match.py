@@ -16,13 +16,14 @@ import unicodedata
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from engine import journal, registry
-from engine.chance import Stream, commitment, match_key
+from engine import bots, codes, journal, registry
+from engine.bots import Question, Seen
+from engine.chance import Stream, bot_key, code_key, commitment, match_key
 from engine.game import Move, Result, Told, encode
-from engine.journal import Aborted, Body, Created, Entry, Finished, Joined, Left, Line, Moved, Started
+from engine.journal import Aborted, Body, Bot, Created, Entry, Finished, Joined, Left, Line, Moved, SeatPlan, Started
 from engine.refusals import (
     BadSeats,
     IllegalMove,
@@ -132,9 +133,12 @@ class Match:
         self._started: int | None = None
         self._left: dict[tuple[int, int], int] = {}
         self._asked: dict[int, Hashable | None] = {}
+        self._asked_in: dict[int, Any] = {}
+        """The state in which each seat was asked what it is asked."""
         self._answers: dict[int, dict[int, Answer]] = {}
         self._joins: dict[str, tuple[Tenure, Joined]] = {}
         self._due: type[Body] | None = None
+        self._code_seed: bytes | None = None
         self._key = b""
         self._projection: Projection | None = LOBBY
         self._legal: dict[int, list[Move]] = {}
@@ -190,6 +194,43 @@ class Match:
         if seat not in self._legal:
             self._legal[seat] = self.game.legal(self.state, i)
         return self._legal[seat]
+
+    def computer(self, seat: int) -> SeatPlan | None:
+        """Return the computer player that decides for a seat now: its own, or a stand-in for an absent human."""
+        plan = self.created.seats[seat]
+        if plan.kind != OPEN:
+            return plan
+        stand_in = self.created.absent
+        return stand_in if stand_in is not UNSET and self.seats[seat].absent else None
+
+    def is_asked(self, seat: int) -> bool:
+        """Return whether a seat that plays faces a decision, owed or optional."""
+        return self.status == "running" and self._asked[seat] is not None
+
+    def question(self, seat: int) -> Question | None:
+        """Return what a computer player is asked for a seat: a computer's, or an absent human's where one steps in.
+
+        None if no computer decides for that seat, or there is nothing to decide. It decides on the view of the version
+        at which the seat got its prompt, whatever happened since.
+        """
+        i = self.plays_as(seat)
+        if i is None or not self.is_asked(seat) or (plan := self.computer(seat)) is None:
+            return None
+        state, game = self._asked_in[seat], self.game
+        legal = tuple(game.legal(state, i))
+        if not legal:
+            return None
+        owes = i in game.to_act(state)
+        seen = Seen(self.options, len(self.players), i, game.table(state), game.own(state, i), legal, owes)
+        policy = 0 if plan.policy is UNSET else plan.policy
+        return Question(game.name, policy, plan.kind, seen, bot_key(self._key), seat, self.prompts[seat])
+
+    def _decided(self, seat: int, move: Move | None) -> Move | None:
+        """Return what comes of a decision now: the default if the move is illegal by now and one is owed."""
+        i = self.players.index(seat)
+        if move is not None and move in self.legal(seat):
+            return move
+        return self.game.default(self.state, i) if i in self.game.to_act(self.state) else None
 
     def answer(self, seat: int, prompt: int) -> Answer | None:
         """Return how a prompt of a seat was answered, however long ago."""
@@ -268,7 +309,7 @@ class Match:
         match body:
             case Moved() if self.game.result(self.state) is not None:
                 return Finished
-            case Joined() if all(seat.kind != OPEN for seat in self.seats):
+            case Created() | Joined() if all(seat.kind != OPEN for seat in self.seats):
                 return Started
             case Left() if self.status == "running" and self._all_left():
                 return Aborted
@@ -286,6 +327,13 @@ class Match:
             raise Drift("seats", "a seat is planned as open or for a computer")
         if encode(options) != encode(body.options):
             raise Drift("options", f"not all options in order: {encode(body.options).decode()}")
+        for plan in (*body.seats, *(() if body.absent is UNSET else (body.absent,))):
+            if plan.kind != OPEN and plan.policy is UNSET:
+                raise Drift("seats", f"a computer player is named with its policy, {plan.kind!r} is not")
+            if plan.kind != OPEN and plan.kind not in bots.find(game.name, plan.policy or 0).levels:
+                raise Drift("seats", f"there is no computer level {plan.kind!r}")
+        if body.code is not UNSET:
+            self._code_seed = _dealt_from(body)
         self.created, self.id, self.game, self.options = body, body.match, game, options
         self.seats = tuple(Seat(OPEN if plan.kind == OPEN else plan.kind) for plan in body.seats)
 
@@ -326,14 +374,17 @@ class Match:
             raise Drift("seats", f"the seats taken are {list(players)}")
         if self.seed is None:
             raise Drift("seed", "there is no server seed to deal from")
+        rules = self.created.rules
         seeds = [self.seats[seat].client_seed for seat in players]
-        key = match_key(self.seed, self.id, self.created.rules, seeds)
+        from_code = self._code_seed is not None
+        key = code_key(self._code_seed or b"", rules) if from_code else match_key(self.seed, self.id, rules, seeds)
         step = self.game.setup(self.options, len(players), Stream(key, "game", version))
         self._key, self.players, self.status, self._started = key, players, "running", version
         self.state, self.events = step
         self._projection = None
         self._legal = {}
         self._asked = {seat: self.game.asked(self.state, i) for i, seat in enumerate(players)}
+        self._asked_in = dict.fromkeys(players, self.state)
         self.prompts = dict.fromkeys(players, version)
         self.prompt_at = dict.fromkeys(players, at)
         self._answers = {seat: {} for seat in players}
@@ -369,8 +420,19 @@ class Match:
         if body.bot is not UNSET:
             if holder.kind == HUMAN and not holder.absent:
                 raise Drift("by", f"seat {body.seat} is held by a human who is present")
-            if not body.prompt <= body.bot.seen <= self.version:
-                raise Drift("bot", f"it cannot have decided on version {body.bot.seen}")
+            self._check_bot(body, body.bot, move)
+
+    def _check_bot(self, body: Moved, by: Bot, move: Move) -> None:
+        """Raise Drift unless a computer player made the move that it makes there."""
+        question = self.question(body.seat)
+        if question is None:
+            raise Drift("bot", f"no computer player decides for seat {body.seat}")
+        if (by.policy, by.version, by.seen) != (question.level, question.policy, question.version):
+            raise Drift("bot", f"{question.level}/{question.policy} decides there, on version {question.version}")
+        expected = self._decided(body.seat, bots.answer(question))
+        if move != expected:
+            text = "none" if expected is None else self.game.move_json.encode(expected).decode()
+            raise Drift("bot", f"the computer player's move is {text}")
 
     def _apply(self, body: Moved, i: int, move: Move, version: int, at: int) -> None:
         seat = body.seat
@@ -380,7 +442,7 @@ class Match:
         self.state, self.events = state, events
         for other, question in asked.items():
             if other == seat or (question is not None and question != self._asked[other]):
-                self.prompts[other], self.prompt_at[other] = version, at
+                self.prompts[other], self.prompt_at[other], self._asked_in[other] = version, at, state
         self._asked = asked
         self._answers[seat][body.prompt] = Answer(version, bytes(body.move), body.by)
         holder = self.seats[seat]
@@ -416,8 +478,14 @@ class Match:
     # --- commands of a live match: append entries, or raise a Refusal and change nothing -----------------------------
 
     def create(self, body: Created, at: int) -> list[Line]:
-        """Append `created`. Raises UnknownGame, BadOptions, BadSeats."""
-        return [self._append(body, at)]
+        """Append `created`; a match without an open seat starts in the same commit.
+
+        Raises UnknownGame, BadOptions, BadSeats, BadCode.
+        """
+        lines = [self._append(body, at)]
+        if not any(seat.kind == OPEN for seat in self.seats):
+            lines.append(self._append(Started(self._taken()), at))
+        return lines
 
     def join(
         self, name: str, client_seed: bytes, request: str, at: int, seat: int | None = None
@@ -533,15 +601,36 @@ class Match:
         i = self.players.index(seat)
         return self._moved(seat, self.game.default(self.state, i), at, "clock")
 
+    def bot_move(self, question: Question, move: Move | None, at: int) -> list[Line]:
+        """Make the move that a computer player has decided on, if its seat is still asked the same.
+
+        Else append nothing. A move that has become illegal meanwhile is replaced by the default if one is owed.
+        """
+        seat = question.seat
+        now = self.question(seat)
+        if now is None or (now.version, now.level, now.policy) != (question.version, question.level, question.policy):
+            return []
+        made = self._decided(seat, move)
+        if made is None:
+            return []
+        return self._moved(seat, made, at, "bot", Bot(question.level, question.policy, question.version))
+
     def abort(self, reason: str, at: int) -> list[Line]:
         """End the match from outside the rules. Raises MatchOver."""
         if self.over:
             raise MatchOver("the match is over")
         return [self._append(Aborted(reason, self._reveal()), at)]
 
-    def _moved(self, seat: int, move: Move, at: int, by: Literal["player", "clock"]) -> list[Line]:
+    def _moved(
+        self,
+        seat: int,
+        move: Move,
+        at: int,
+        by: Literal["player", "clock", "bot"],
+        bot: Bot | UnsetType = UNSET,
+    ) -> list[Line]:
         raw = Raw(self.game.move_json.encode(move))
-        lines = [self._append(Moved(seat, self.prompts[seat], raw, by), at)]
+        lines = [self._append(Moved(seat, self.prompts[seat], raw, by, bot), at)]
         result = self.game.result(self.state)
         if result is not None:
             lines.append(self._append(Finished(result, self._reveal()), at))
@@ -565,6 +654,20 @@ class Match:
         held = self.seats[seat]
         if held.kind != HUMAN or held.tenure != tenure or held.left:
             raise NotYourSeat(f"the tenure {tenure} of seat {seat} has ended", seat=seat)
+
+
+def _dealt_from(body: Created) -> bytes:
+    """Return the seed of a match's game code. Raises BadCode, Drift if the code says another match."""
+    assert body.code is not UNSET
+    dealt = codes.decode(body.code)
+    policies = {plan.policy for plan in body.seats if plan.kind != OPEN}
+    if wrong := codes.contradiction(dealt, body.rules, [plan.kind for plan in body.seats], body.options):
+        raise Drift("code", f"the game code says other {wrong}")
+    if policies - {dealt.policy}:
+        raise Drift("code", f"the game code says version {dealt.policy} of the computer players")
+    if codes.encode(dealt) != body.code:
+        raise Drift("code", f"expected {codes.encode(dealt)}, got {body.code}")
+    return dealt.seed
 
 
 def _from_hex(field: str, text: str) -> bytes:

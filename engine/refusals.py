@@ -42,6 +42,18 @@ class BadSeats(Refusal):
     reason = "BAD_SEATS"
 
 
+class BadCode(Refusal):
+    """A game code cannot be read, or says something else than the request."""
+
+    reason = "BAD_CODE"
+
+
+class NoCode(Refusal):
+    """There is no game code for that."""
+
+    reason = "NO_CODE"
+
+
 class MalformedMove(Refusal):
     """The move has a shape that the game never has: unknown name, missing, surplus or mistyped field."""
 

@@ -26,6 +26,8 @@ class Create(Struct, tag="create", array_like=True, frozen=True):
     seats: tuple[SeatPlan, ...]
     clock: int | None
     private: bool
+    code: str | None = None
+    absent: SeatPlan | None = None
 
 
 class Join(Struct, tag="join", array_like=True, frozen=True):
@@ -168,6 +170,11 @@ def match_id(request_id: bytes, partitions: int) -> str:
 def rematch_request(match: str) -> bytes:
     """Return the request id of the one rematch of a match: everybody finds the same."""
     return hashlib.sha256(length_prefixed(b"croupier/rematch", match.encode())).digest()
+
+
+def code_seed_of(request_id: bytes, size: int) -> bytes:
+    """Return the seed of the new game code that a create with this request id asks for, the same for a repeat."""
+    return hashlib.sha256(length_prefixed(b"croupier/code-seed", request_id)).digest()[:size]
 
 
 def client_seed_of(request_id: bytes) -> bytes:

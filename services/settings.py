@@ -145,6 +145,9 @@ class Settings(BaseSettings):
         4096, "Running matches that a worker keeps in memory; others are replayed when asked for.",
         unit="matches", ge=1, le=1_000_000,
     )  # fmt: skip
+    thinking_ms: int = _setting(
+        800, "How long a computer player waits before it moves, in matches that do not say.", unit="ms", ge=0, le=60_000
+    )
     bot_processes: int = _setting(
         1, "Processes of a worker that decide for computer players.", unit="processes", ge=1, le=64
     )

@@ -56,11 +56,12 @@ class ViewEncoder:
         self._name = b'"name":%b,' % encode(match.game.name) if arm == wire.GENERIC else b""
         self._table_subject = view_subject(match.id, None, None)
         self._head = b'{"match":%b,"seat":' % encode(match.id)
-        self._constant = b'"rules":%b,"options":%b,"clock":%b,"commitment":%b' % (
+        self._constant = b'"rules":%b,"options":%b,"clock":%b,"commitment":%b,"code":%b' % (
             encode(created.rules),
             wire.options_to_json(match.game.name, match.options),
             b"null" if created.clock is UNSET else encode(created.clock),
             encode(created.commitment),
+            b"null" if created.code is UNSET else encode(created.code),
         )
         self._seats: tuple[object, object] | None = None
         self._seats_json = b""

@@ -6,7 +6,7 @@ descriptors once, so a new game needs no line here. A game without messages in `
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 import grpc
 import msgspec
@@ -16,6 +16,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 from croupier.v1 import match_service_pb2, view_pb2
 from engine.game import Options, encode
+from engine.options import option_fields
 from engine.refusals import BadOptions, MalformedMove, MalformedRequest
 from engine.registry import AnyGame
 
@@ -278,33 +279,20 @@ def _titles(titles: Mapping[str, str]) -> match_service_pb2.Titles:
 
 def _option_infos(game: AnyGame) -> list[match_service_pb2.OptionInfo]:
     defaults = [msgspec.to_builtins(game.options({}, seats)) for seats in game.seats]
-    hints = get_type_hints(game.options_type, include_extras=True)
     infos = []
-    for name in game.options_type.__struct_fields__:
-        default = defaults[0][name]
-        if any(others[name] != default for others in defaults):
+    for field in option_fields(game.options_type):
+        default = defaults[0][field.name]
+        if any(others[field.name] != default for others in defaults):
             default = None
-        info = match_service_pb2.OptionInfo(name=name, default=_value(default))
-        _describe(info, hints[name])
+        info = match_service_pb2.OptionInfo(
+            name=field.name, type=field.type, default=_value(default), titles=_titles(field.titles)
+        )
+        if isinstance(field.values, range):
+            info.range.min, info.range.max = field.values[0], field.values[-1]
+        elif field.type == "word":
+            info.words.extend(str(word) for word in field.values)
         infos.append(info)
     return infos
-
-
-def _describe(info: match_service_pb2.OptionInfo, hint: Any) -> None:
-    """Add what an option's annotation says: its type, range or words, and titles."""
-    if hint is bool or hint is int:
-        info.type = hint.__name__
-    elif get_origin(hint) is Literal:
-        info.type = "word"
-        info.words.extend(get_args(hint))
-    for part in get_args(hint) if get_origin(hint) is not Literal else ():
-        _describe(info, part)
-    for meta in getattr(hint, "__metadata__", ()):
-        if isinstance(meta, msgspec.Meta):
-            if meta.extra:
-                info.titles.CopyFrom(_titles(meta.extra))
-            if meta.ge is not None and meta.le is not None:
-                info.range.min, info.range.max = int(meta.ge), int(meta.le)
 
 
 def _value(value: bool | int | str | None) -> struct_pb2.Value:

@@ -1,18 +1,32 @@
 """Computer players, one file a game: which policies exist, by game and version."""
 
 from functools import cache
+from importlib.metadata import entry_points
 
-from engine.bots.bot import LEVELS, TITLES, Bot, Seen
+from engine.bots.bot import LEVELS, TITLES, Bot, Question, Seen
+from engine.chance import Stream
+from engine.game import Move
 from engine.refusals import BadSeats
 
-__all__ = ["LEVELS", "TITLES", "Bot", "Seen", "find", "newest", "versions"]
+__all__ = ["LEVELS", "TITLES", "Bot", "Question", "Seen", "answer", "find", "newest", "register", "versions"]
+
+
+ENTRY_POINTS = "croupier.bots"
+"""A package registers computer players of its own by an entry point in this group whose object is a `Bot` class."""
 
 
 @cache
 def _registered() -> dict[tuple[str, int], Bot]:
     from engine.bots.registered import BOTS  # noqa: PLC0415 - bots import this package
 
-    return {(bot.game, bot.version): bot for bot in (kind() for kind in BOTS)}
+    kinds = (*BOTS, *(point.load() for point in entry_points(group=ENTRY_POINTS)))
+    return {(bot.game, bot.version): bot for bot in (kind() for kind in kinds)}
+
+
+def register(bot: Bot) -> None:
+    """Add computer players for this process. Raises ValueError if that version is registered already."""
+    if _registered().setdefault((bot.game, bot.version), bot) is not bot:
+        raise ValueError(f"two computer players are registered for {bot.game} as version {bot.version}")
 
 
 def versions(game: str) -> tuple[Bot, ...]:
@@ -34,3 +48,9 @@ def find(game: str, version: int) -> Bot:
         return _registered()[game, version]
     except KeyError:
         raise BadSeats(f"there is no version {version} of the computer players for {game}") from None
+
+
+def answer(question: Question) -> Move | None:
+    """Return what a computer player decides; None: nothing, which it may only if no move is owed. Raises BadSeats."""
+    chance = Stream(question.key, f"bot/{question.seat}", question.version)
+    return find(question.game, question.policy).decide(question.seen, question.level, chance)

@@ -38,6 +38,21 @@ class Seen(NamedTuple):
     owes: bool
 
 
+class Question(NamedTuple):
+    """A decision to be made: everything that it depends on, so that any process can make it, and make it again.
+
+    `seat` is the number that names the stream (`bot/<seat>`), `version` that of the view, `key` the match's bot key.
+    """
+
+    game: str
+    policy: int
+    level: str
+    seen: Seen
+    key: bytes
+    seat: int
+    version: int
+
+
 class Bot(ABC):
     """The computer players of one game, all levels, in one version."""
 

@@ -6,16 +6,18 @@ until the worker has committed and published it.
 
 import secrets
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from engine import journal
+from engine.bots import Question
 from engine.chance import commitment
-from engine.game import Told, encode
+from engine.game import Move, Told, encode
 from engine.journal import Created, Line
-from engine.match import HUMAN, OPEN, Match
+from engine.match import OPEN, Match
 from engine.refusals import Refusal, RequestReused, UnknownMatch
 from services.commands import Abort, Command, Create, Join, Kick, Leave, Receipt, Start, Submit
 from services.settings import Settings
@@ -29,6 +31,16 @@ GRACE_MS = 5_000
 
 LIMITS = ("lobby", "idle", "absent")
 Message = tuple[str, bytes]
+
+
+class Fired(NamedTuple):
+    """What comes of a member of `due`: when it is due again (Unix ms; None: it is settled), views to publish once more,
+    and what a computer player is to be asked; then the member stays until the answer is in the journal.
+    """
+
+    later: int | None = None
+    again: Sequence[Message] = ()
+    question: Question | None = None
 
 
 @dataclass(slots=True)
@@ -66,6 +78,8 @@ class Live:
     recent: deque[tuple[int, tuple[Told, ...] | None]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     due: dict[str, int] = field(default_factory=dict)
     """What Redis has in `due` for this match, as far as is known: member -> Unix milliseconds."""
+    declined: set[tuple[int, int]] = field(default_factory=set)
+    """Seats and prompts for which a computer player has decided to do nothing."""
     _views: ViewEncoder | None = None
 
     @classmethod
@@ -152,16 +166,7 @@ class Live:
 
     def _create(self, number: int, command: Create, at: int) -> Receipt:
         match = self.match
-        clock: int | UnsetType = UNSET if command.clock is None else command.clock
-        if match.version >= 0:
-            made = match.created
-            same = (made.request, made.rules, made.seats, made.clock, made.private) == (
-                command.request, command.rules, command.seats, clock, command.private,
-            )  # fmt: skip
-            if not same or encode(made.options) != encode(command.options):
-                raise RequestReused("this request id created a match with other parameters before")
-            return Receipt(number, 0, view=self.views.view_json(None), appended=False)
-        seed = secrets.token_bytes(32)
+        seed = match.seed if match.version >= 0 and match.seed is not None else secrets.token_bytes(32)
         body = Created(
             match=command.match,
             rules=command.rules,
@@ -170,8 +175,14 @@ class Live:
             private=command.private,
             commitment=commitment(seed, command.match, command.rules).hex(),
             request=command.request,
-            clock=clock,
+            clock=UNSET if command.clock is None else command.clock,
+            code=UNSET if command.code is None else command.code,
+            absent=UNSET if command.absent is None else command.absent,
         )
+        if match.version >= 0:
+            if body != match.created:
+                raise RequestReused("this request id created a match with other parameters before")
+            return Receipt(number, 0, view=self.views.view_json(None), appended=False)
         match.seed = seed
         match.appended = self._appended
         match.create(body, at)
@@ -214,8 +225,13 @@ class Live:
         if match.version < 0 or match.over:
             return {}
         wanted: dict[str, int] = {}
-        for seat in match.to_act:
-            if match.seats[seat].kind == HUMAN and (deadline := self.deadline(seat)) is not None:
+        owing = match.to_act
+        for seat in match.players:
+            if (computer := match.computer(seat)) is not None:
+                if match.is_asked(seat) and (seat, match.prompts[seat]) not in self.declined:
+                    at = match.prompt_at[seat] + (computer.thinking or 0)
+                    wanted[f"{match.id}:{seat}:{match.prompts[seat]}"] = at
+            elif seat in owing and (deadline := self.deadline(seat)) is not None:
                 wanted[f"{match.id}:{seat}:{match.prompts[seat]}"] = deadline
         for limit in LIMITS:
             member = f"{match.id}:{limit}"
@@ -231,29 +247,35 @@ class Live:
             "absent": match.all_absent,
         }[limit]
 
-    def fire(self, member: str, now: int, held_since: int) -> tuple[int | None, list[Message]]:
+    def fire(self, member: str, now: int, held_since: int) -> Fired:
         """Do what a member of `due` is for.
 
-        Return when it is due again (Unix ms; None: it is settled) and views to publish once more, since an entry of the
-        clock or of a limit is published by whoever finds its member, also if its first publication was lost.
+        An entry of the clock, of a computer or of a limit is published by whoever finds its member, also if its first
+        publication was lost.
         """
         what = member.split(":")[1:]
         if self.match.version < 0:
-            return None, []
+            return Fired()
         if self.match.over:
-            return None, self._answered(what) or self.views_again(self.match.version)
+            return Fired(again=self._answered(what) or self.views_again(self.match.version))
         if len(what) == 1:
-            return self._fire_limit(what[0], now), []
+            return Fired(self._fire_limit(what[0], now))
         seat, prompt = map(int, what)
-        if seat not in self.match.to_act or self.match.prompts[seat] != prompt:
-            return None, self._answered(what)
-        deadline = self.deadline(seat)
-        if deadline is None:
-            return None, []
+        if seat not in self.match.players or self.match.prompts[seat] != prompt:
+            return Fired(again=self._answered(what))
+        if self.match.computer(seat) is not None:
+            return Fired(question=self.match.question(seat))
+        if seat not in self.match.to_act or (deadline := self.deadline(seat)) is None:
+            return Fired(again=self._answered(what))
         if (effective := self.effective(deadline, held_since)) > now:
-            return effective, []
+            return Fired(effective)
         self.match.time_out(seat, prompt, now)
-        return None, []
+        return Fired()
+
+    def conclude(self, question: Question, move: Move | None, at: int) -> None:
+        """Make a computer player's move, or remember that it does nothing."""
+        if not self.match.bot_move(question, move, at):
+            self.declined.add((question.seat, question.version))
 
     def _answered(self, what: list[str]) -> list[Message]:
         if len(what) != 2:

@@ -25,6 +25,7 @@ from services.commands import ENVELOPES, Envelope, Receipt, Submit, is_match_id,
 from services.engine.leases import Held, Leases
 from services.engine.live import Limits, Live, Message
 from services.engine.queries import Queries
+from services.engine.thinkers import Decision, Thinkers
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import Commit, Delivery, Store, StoreError
@@ -45,12 +46,13 @@ RECEIPTS_BYTES = 256 * 1024
 
 @dataclass(slots=True)
 class Item:
-    """Something to decide: a command, or a member of `due` (then `envelope` is None)."""
+    """Something to decide: a command, a member of `due`, or what a computer player decided on one."""
 
     delivery: Delivery | None
     envelope: Envelope | None
     member: str = ""
     redelivered: bool = False
+    decision: Decision | None = None
 
 
 @dataclass(slots=True)
@@ -93,6 +95,8 @@ class Worker:
         self.leases = Leases(store, settings, metrics, self.name)
         self.leases.lost = self._forget
         self._queries = Queries(self, bus)
+        self._thinkers = Thinkers(settings.bot_processes)
+        self._reading: asyncio.Task[list[Delivery]] | None = None
 
     def stop(self) -> None:
         """End the run after the batch in hand."""
@@ -117,7 +121,11 @@ class Worker:
                     await asyncio.sleep(RETRY_S)
         finally:
             self.leases.stopping.set()
-            await asyncio.gather(tending, return_exceptions=True)
+            reading = [self._reading] if self._reading else []
+            for task in reading:
+                task.cancel()
+            await asyncio.gather(tending, *reading, return_exceptions=True)
+            self._thinkers.close()
             await self._queries.close()
             with contextlib.suppress(RedisError):
                 await self.leases.close()
@@ -141,6 +149,8 @@ class Worker:
             return
         if suspects := [one for one in held if one.reread]:
             await self._recover(suspects)
+        elif decisions := self._thinkers.take():
+            await self._conclude(decisions)
         else:
             await self._read(held)
 
@@ -174,13 +184,41 @@ class Worker:
         async with self._deciding:
             await self._process(groups)
 
+    async def _conclude(self, decisions: Sequence[Decision]) -> None:
+        """Process what computer players have decided."""
+        groups: dict[str, Group] = {}
+        for decision in decisions:
+            held = self.leases.held.get(partition_of(decision.match))
+            if held is not None:
+                group = groups.setdefault(decision.match, Group(decision.match, held))
+                group.items.append(Item(None, None, decision.member, decision=decision))
+        async with self._deciding:
+            await self._process(groups)
+
+    async def _new(self, partitions: list[int], block_ms: int) -> list[Delivery]:
+        """Read new commands. A decision of a computer player ends the wait, not the read: its yield comes next time."""
+        if self._reading is None:
+            if not self._thinkers.busy:
+                return await self._store.read(partitions, block_ms)
+            self._reading = asyncio.create_task(self._store.read(partitions, block_ms))
+        news = asyncio.create_task(self._thinkers.news())
+        await asyncio.wait({self._reading, news}, return_when=asyncio.FIRST_COMPLETED)
+        news.cancel()
+        if not self._reading.done():
+            return []
+        reading, self._reading = self._reading, None
+        return reading.result()
+
     async def _read(self, held: list[Held]) -> None:
         """Process new commands, and for partitions whose intake was read past them, what is due."""
         now = self.leases.now()
         wait = min((one.next_due - now for one in held if one.next_due is not None), default=self._settings.block_ms)
         clock_at = await self.leases.time() if wait <= 0 else None
         by_partition = {one.partition: one for one in held}
-        deliveries = await self._store.read(list(by_partition), max(0, min(wait, self._settings.block_ms)))
+        deliveries = await self._new(list(by_partition), max(0, min(wait, self._settings.block_ms)))
+        if self._reading is not None:
+            return
+        deliveries = [delivery for delivery in deliveries if delivery.partition in by_partition]
         if deliveries:
             self._metrics.batch_size.observe(len(deliveries))
         groups = self._group(by_partition, deliveries, redelivered=False)
@@ -355,15 +393,23 @@ class Worker:
         group.receipts.append((item, receipt))
 
     def _fire(self, group: Group, item: Item, now: int, *, poisoned: bool) -> None:
+        later = now + self._settings.lease_ms
         if poisoned or group.live is None:
-            group.postponed[item.member] = now + self._settings.lease_ms
+            group.postponed[item.member] = later
             return
-        later, again = group.live.fire(item.member, now, group.held.since)
-        group.again += again
-        if later is None:
+        if item.decision is not None:
+            group.live.conclude(item.decision.question, item.decision.move, now)
+            group.settled.append(item.member)
+            return
+        fired = group.live.fire(item.member, now, group.held.since)
+        group.again += fired.again
+        if fired.question is not None:
+            self._thinkers.ask(group.match, item.member, fired.question)
+            group.postponed[item.member] = later
+        elif fired.later is None:
             group.settled.append(item.member)
         else:
-            group.postponed[item.member] = later
+            group.postponed[item.member] = fired.later
 
     async def _commit(self, groups: Sequence[Group], done: list[Group]) -> list[Group]:
         """Commit every group, also one without entries: a refusal, too, counts only from the owner, on the last state.

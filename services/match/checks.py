@@ -9,17 +9,18 @@ from typing import Any
 from msgspec import to_builtins
 
 from croupier.v1 import match_service_pb2
-from engine import registry
+from engine import bots, codes, registry
 from engine.journal import SeatPlan
 from engine.match import MAX_CLIENT_SEED, MAX_NAME, OPEN
 from services import wire
-from services.commands import Create, client_seed_of, is_match_id, match_id, partition_of, request_hash
+from services.commands import Create, client_seed_of, code_seed_of, is_match_id, match_id, partition_of, request_hash
 from services.match.refused import Context, Refused
 from services.settings import Settings
 
 MIN_REQUEST_ID = 16
 MAX_REQUEST_ID = 64
 MAX_REASON = 200
+MAX_THINKING_MS = 60_000
 _BEARER = re.compile(r"[Bb]earer +(\S+)")
 
 
@@ -93,38 +94,95 @@ def create(request: match_service_pb2.CreateMatchRequest, settings: Settings) ->
     Raises the engine's refusals, too: UnknownGame, BadOptions, BadSeats.
     """
     identity = request_id(request.request_id)
-    if request.HasField("code") or request.fresh_code:
-        raise Refused("NO_CODE", "there are no game codes for this game")
     if request.private:
         raise malformed("private", "private matches are not offered yet")
-    if request.HasField("absent_policy") and request.absent_policy != "default":
-        raise malformed("absent_policy", "the only absence policy is default")
-    seats = _plans(request.seats)
-    name, given = wire.options_from_proto(request.options)
-    if request.HasField("rules"):
-        game = registry.find(request.rules)
-        if game.name != name:
-            raise malformed("rules", f"these are no rules of {name}")
-    else:
-        game = registry.newest(name)
+    dealt = codes.decode(request.code) if request.HasField("code") else None
+    game = _game(request, dealt)
+    seats = _plans(request.seats, game, settings, dealt)
+    given = wire.options_from_proto(request.options)[1] if request.HasField("options") else {}
+    options = game.options(given or (dealt.options if dealt else {}), len(seats))
+    complete = to_builtins(options)
+    if request.fresh_code and dealt is None:
+        seed = code_seed_of(identity, codes.SEED_BYTES)
+        dealt = codes.Dealt(game.rules, tuple(plan.kind for plan in seats), complete, seed, _policy(seats))
+    if dealt and (wrong := codes.contradiction(dealt, game.rules, [plan.kind for plan in seats], complete)):
+        raise Refused("BAD_CODE", f"the game code says other {wrong} than the request", field=wrong)
+    if dealt and any(plan.policy != dealt.policy for plan in seats if plan.kind != OPEN):
+        raise Refused("BAD_CODE", f"the computer players of version {dealt.policy} are not here any more")
     return Create(
         match=match_id(identity, settings.partitions),
         request=request_hash(identity),
         rules=game.rules,
-        options=to_builtins(game.options(given, len(seats))),
+        options=complete,
         seats=seats,
         clock=_clock(request, settings),
         private=False,
+        code=codes.encode(dealt) if dealt else None,
+        absent=_stand_in(request, game, settings),
     )
 
 
-def _plans(seats: Sequence[match_service_pb2.SeatSetup]) -> tuple[SeatPlan, ...]:
+def _game(request: match_service_pb2.CreateMatchRequest, dealt: codes.Dealt | None) -> registry.AnyGame:
+    """Return the rules that the request, or else its code, names."""
+    name = wire.options_from_proto(request.options)[0] if request.HasField("options") else None
+    if name is None and dealt is None:
+        raise malformed("options", "a match needs a game: options, or a game code")
+    if request.HasField("rules"):
+        game = registry.find(request.rules)
+    elif dealt is not None:
+        game = registry.find(dealt.rules)
+    else:
+        game = registry.newest(name or "")
+    if name not in (None, game.name):
+        raise malformed("rules", f"these are no rules of {name}")
+    return game
+
+
+def _plans(
+    seats: Sequence[match_service_pb2.SeatSetup],
+    game: registry.AnyGame,
+    settings: Settings,
+    dealt: codes.Dealt | None,
+) -> tuple[SeatPlan, ...]:
+    """Return who is to sit where: as asked, or as the game code says; with the code's version of computer players."""
+    if dealt is not None and not seats:
+        seats = [match_service_pb2.SeatSetup(kind=kind) for kind in dealt.kinds]
+    plans = []
     for number, seat in enumerate(seats):
-        if seat.kind not in ("", OPEN):
-            raise Refused("BAD_SEATS", "there are no computer players of that level", seat=number)
-        if seat.HasField("thinking_ms"):
-            raise malformed("seats", "only computer players have a thinking time")
-    return (SeatPlan(OPEN),) * len(seats)
+        if seat.kind in ("", OPEN):
+            if seat.HasField("thinking_ms"):
+                raise malformed("seats", "only computer players have a thinking time")
+            plans.append(SeatPlan(OPEN))
+        else:
+            plans.append(_computer(seat, game, settings, number, dealt.policy if dealt else 0))
+    return tuple(plans)
+
+
+def _computer(
+    seat: match_service_pb2.SeatSetup, game: registry.AnyGame, settings: Settings, number: int | None, policy: int
+) -> SeatPlan:
+    known = bots.versions(game.name)
+    bot = next((bot for bot in known if bot.version == policy), known[-1] if known else None)
+    if bot is None or seat.kind not in bot.levels:
+        facts: dict[str, int] = {} if number is None else {"seat": number}
+        raise Refused("BAD_SEATS", f"{game.name} has no computer players of the level {seat.kind!r}", **facts)
+    thinking = seat.thinking_ms if seat.HasField("thinking_ms") else settings.thinking_ms
+    if not 0 <= thinking <= MAX_THINKING_MS:
+        raise malformed("seats", f"a computer player thinks for 0 to {MAX_THINKING_MS} milliseconds")
+    return SeatPlan(seat.kind, thinking, bot.version)
+
+
+def _policy(seats: Sequence[SeatPlan]) -> int:
+    return max((plan.policy or 0 for plan in seats), default=0)
+
+
+def _stand_in(
+    request: match_service_pb2.CreateMatchRequest, game: registry.AnyGame, settings: Settings
+) -> SeatPlan | None:
+    """Return the computer player that decides for absent humans, None for the game's default moves."""
+    if not request.HasField("absent_policy") or request.absent_policy == "default":
+        return None
+    return _computer(match_service_pb2.SeatSetup(kind=request.absent_policy), game, settings, None, 0)
 
 
 def _clock(request: match_service_pb2.CreateMatchRequest, settings: Settings) -> int | None:

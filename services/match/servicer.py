@@ -10,7 +10,7 @@ from structlog.contextvars import bind_contextvars
 
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc, view_pb2
-from engine import registry
+from engine import bots, registry
 from engine.journal import Created
 from services import wire
 from services.commands import (
@@ -75,7 +75,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
                 versions.setdefault(game.name, []).append(game)
         if request.HasField("game") and not versions:
             raise Refused("UNKNOWN_GAME", "this server does not deal that game")
-        return pb.ListGamesResponse(games=[wire.catalogue(versions[name]) for name in sorted(versions)])
+        return pb.ListGamesResponse(games=[wire.catalogue(versions[name], _levels(name)) for name in sorted(versions)])
 
     @unary
     async def CreateMatch(self, request: pb.CreateMatchRequest, context: Context) -> pb.CreateMatchResponse:
@@ -89,6 +89,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             match=command.match,
             host_token=self._tokens.for_host(command.match),
             commitment=view.commitment,
+            code=command.code,
             view=view,
         )
 
@@ -192,6 +193,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             seats=created.seats,
             clock=None if created.clock is msgspec.UNSET else created.clock,
             private=created.private,
+            absent=None if created.absent is msgspec.UNSET else created.absent,
         )
 
     # --- playing -------------------------------------------------------------------------------------------------
@@ -315,3 +317,9 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
 def _time_left(context: Context) -> float | None:
     """Seconds until the client's deadline; None without one, which gRPC's stubs forget."""
     return context.time_remaining()
+
+
+def _levels(game: str) -> dict[str, dict[str, str]]:
+    """Return the titles of a game's computer levels, weakest first."""
+    known = bots.versions(game)
+    return {level: bots.TITLES.get(level, {"de": level, "en": level}) for level in known[-1].levels} if known else {}

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from msgspec import Raw
 from msgspec.structs import replace
 
-from engine import journal, registry
+from engine import bots, journal, registry
 from engine.audit import (
     FIELDS,
     Difference,
@@ -27,8 +26,9 @@ from engine.audit import (
     parse_hash,
 )
 from engine.chance import Stream, commitment
-from engine.journal import Body, Bot, Created, Finished, Joined, Left, Moved, Started
+from engine.journal import Body, Created, Finished, Joined, Left, Moved, Started
 from engine.match import Match
+from tests.engine.hard import computers, let_computers_move
 from tests.histories.record import NAMES, Table
 
 HISTORIES = Path(__file__).parents[1] / "histories"
@@ -382,18 +382,42 @@ def test_the_host_sends_nobody_away_from_a_running_match():
     assert (difference.version, difference.field) == (len(forged) - 1, "by")
 
 
-@pytest.mark.parametrize(("ahead", "field"), [(-1, "computer move"), (0, None), (1, "computer move")])
-def test_a_computer_decides_on_a_version_from_its_prompt_on_and_before_its_move(ahead, field):
-    table = Table(registry.find("timos_twist/1"), 2, label="computer")
-    table.fill()
-    [seat] = table.match.to_act
-    table.leave(seat)
-    prompt = table.match.prompts[seat]
-    seen = prompt + ahead if ahead < 1 else table.match.version + ahead
-    default = Raw(table.game.move_json.encode(table.game.default(table.match.state, table.match.players.index(seat))))
-    line = table.match._append(Moved(seat, prompt, default, "bot", Bot("hard", 1, seen)), table.at)
-    difference = audit([*table.data, line.data], seed=table.seed).difference
-    assert (difference and difference.field) == field
+def computer_match() -> list[bytes]:
+    """The journal of a match of two computers, finished."""
+    match = computers("hard", "easy")
+    let_computers_move(match)
+    return match.lines
+
+
+def test_the_moves_of_computers_are_computed_again():
+    lines = computer_match()
+    assert audit(lines).outcome == "consistent"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"policy":"hard"', b'"policy":"easy"'),
+        (b'"version":9', b'"version":8'),
+        (b'"seen":1}', b'"seen":0}'),
+        (b'"by":"bot"', b'"by":"clock"'),
+    ],
+)
+def test_a_computers_move_is_its_own_and_made_on_what_it_saw(old, new):
+    lines = computer_match()
+    at = next(number for number, line in enumerate(lines) if old in line)
+    lines[at] = lines[at].replace(old, new, 1)
+    difference = audit(lines).difference
+    assert (difference.version, difference.field) == (at, "computer move")
+
+
+def test_another_legal_move_of_a_computer_is_named_though_the_chain_fits():
+    match = computers("hard", "easy")
+    question = match.question(match.to_act[0])
+    other = next(move for move in question.seen.legal if move != bots.answer(question))
+    match.bot_move(question, other, match.at)
+    difference = audit(match.lines, seed=bytes(32)).difference
+    assert (difference.version, difference.field) == (2, "computer move")
 
 
 # --- any bytes at all ------------------------------------------------------------------------------------------------

@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 from msgspec import UNSET, Raw
 
-from engine import journal, registry
-from engine.chance import Stream, match_key
+from engine import bots, codes, journal, registry
+from engine.audit import audit
+from engine.chance import Stream, code_key, match_key
 from engine.game import encode
 from engine.journal import Aborted, Bot, Created, Finished, Joined, Moved, SeatPlan, Started
 from engine.match import Drift, Match, load
 from engine.refusals import (
+    BadCode,
     BadOptions,
     BadSeats,
     IllegalMove,
     MalformedMove,
     MalformedRequest,
-    MatchFull,
     MatchOver,
     MatchStarted,
     NotStarted,
@@ -32,6 +33,7 @@ from engine.refusals import (
     TimedOut,
     UnknownGame,
 )
+from tests.engine.hard import POLICY, computers, let_computers_move
 from tests.histories.record import RECORDINGS, Table
 
 TIMO = registry.find("timos_twist/1")
@@ -238,7 +240,7 @@ def test_an_answer_of_a_computer_for_an_absent_human_counts_as_the_clocks(table)
     match = table.match
     [seat] = match.to_act
     prompt, move = match.prompts[seat], some_move(match, seat)
-    match._append(Moved(seat, prompt, Raw(move), "bot", Bot("hard", 1, prompt)), table.at)
+    match._append(Moved(seat, prompt, Raw(move), "bot", Bot("hard", POLICY, prompt)), table.at)
     assert match.seats[seat].timeouts == 1
     with pytest.raises(TimedOut):
         send(match, seat, prompt, move)
@@ -498,7 +500,7 @@ def test_a_seat_for_a_computer_is_taken_from_the_beginning():
             match="m",
             rules="timos_twist/1",
             options=json.loads(encode(TIMO.options({}, 3))),
-            seats=(SeatPlan("hard"), SeatPlan("open"), SeatPlan("easy", 500)),
+            seats=(SeatPlan("hard", 0, POLICY), SeatPlan("open"), SeatPlan("easy", 500, POLICY)),
             private=False,
             commitment="",
             request="",
@@ -513,15 +515,90 @@ def test_a_seat_for_a_computer_is_taken_from_the_beginning():
     assert match.players == (0, 1, 2)
 
 
-def test_computers_alone_start_by_hand():
-    match = Match(bytes(32))
-    options = json.loads(encode(TIMO.options({}, 2)))
-    match.create(Created("m", "timos_twist/1", options, (SeatPlan("hard"),) * 2, False, "", ""), 5)
-    with pytest.raises(MatchFull):
+def test_computers_alone_start_at_once_and_play_to_the_end():
+    match = computers("hard", "easy")
+    assert match.status == "running"
+    with pytest.raises(MatchStarted):
         match.join("Kim", b"", "kim", 6)
-    version, _ = match.start(7)
-    assert match.start(8) == (version, [])
     assert not match.all_absent
+    let_computers_move(match)
+    assert match.status == "finished"
+    assert audit(match.lines).outcome == "consistent"
+
+
+def test_the_same_game_code_deals_the_same_match_and_meets_the_same_computers():
+    dealt = codes.Dealt(TIMO.rules, ("open", "open"), {"target": 50}, b"abcde")
+    first, second = (computers("open", "open", code=codes.encode(dealt)) for _ in range(2))
+    for match, seed in ((first, b"1"), (second, b"2")):
+        match.join("Kim", seed, "kim", 6)
+        match.join("Lou", seed, "lou", 7)
+    assert first.digest == second.digest
+    assert first.state == TIMO.setup(first.options, 2, Stream(code_key(b"abcde", TIMO.rules), "game", 3)).state
+
+
+@pytest.mark.parametrize(
+    ("kinds", "options", "code"),
+    [
+        (("open", "open", "open"), {"target": 50}, None),
+        (("open", "open"), {"target": 60}, None),
+        (("open", "open"), {"target": 50}, "HVD-A9G8-9J5N-8Q"),
+        (("open", "open"), {"target": 50}, "hello"),
+    ],
+)
+def test_a_game_code_that_says_another_match_or_is_mistyped_creates_none(kinds, options, code):
+    wrong = code or codes.encode(codes.Dealt(TIMO.rules, kinds, options, b"abcde"))
+    with pytest.raises((Drift, BadCode)):
+        computers("open", "open", code=wrong)
+
+
+def test_a_computer_stands_in_for_an_absent_human_until_he_moves_himself():
+    match = computers("open", "open", absent="hard")
+    for name in ("Kim", "Lou"):
+        match.join(name, b"", name, 6)
+    [seat] = match.to_act
+    assert match.question(seat) is None
+    while not match.seats[seat].absent:
+        for owing in match.to_act:
+            if owing == seat:
+                match.time_out(seat, match.prompts[seat], match.at)
+            else:
+                send(match, owing, match.prompts[owing], some_move(match, owing))
+    while match.to_act != (seat,):
+        [other] = match.to_act
+        send(match, other, match.prompts[other], some_move(match, other))
+    question = match.question(seat)
+    assert (question.level, question.policy, question.version) == ("hard", POLICY, match.prompts[seat])
+    [line] = match.bot_move(question, bots.answer(question), match.at)
+    assert journal.read(line.data).body.bot == Bot("hard", POLICY, question.version)
+    assert match.seats[seat].absent
+    while match.to_act != (seat,):
+        [other] = match.to_act
+        send(match, other, match.prompts[other], some_move(match, other))
+    send(match, seat, match.prompts[seat], some_move(match, seat))
+    assert not match.seats[seat].absent
+    assert audit(match.lines, seed=bytes(32)).difference is None
+
+
+def test_a_decision_that_comes_too_late_changes_nothing():
+    match = computers("open", "hard")
+    match.join("Kim", b"", "kim", 6)
+    while match.to_act != (1,):
+        send(match, 0, match.prompts[0], some_move(match, 0))
+    question = match.question(1)
+    assert len(match.bot_move(question, bots.answer(question), match.at)) >= 1
+    before = everything(match)
+    assert match.bot_move(question, bots.answer(question), match.at) == []
+    assert everything(match) == before
+
+
+def test_a_decision_that_has_become_illegal_is_replaced_by_the_default_if_a_move_is_owed():
+    match = computers("open", "hard")
+    match.join("Kim", b"", "kim", 6)
+    while match.to_act != (1,):
+        send(match, 0, match.prompts[0], some_move(match, 0))
+    [line, *_] = match.bot_move(match.question(1), TIMO.move_json.decode(b'{"play":{"card":"ace"}}'), match.at)
+    default = json.loads(line.data)["move"]
+    assert default != {"play": {"card": "ace"}}
 
 
 def test_with_fewer_seats_than_planned_tokens_keep_their_numbers():

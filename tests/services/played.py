@@ -12,8 +12,9 @@ from engine import registry
 from engine.chance import commitment
 from engine.games.timos_twist import TimosTwist
 from engine.journal import Created, Line, SeatPlan
-from engine.match import Match
+from engine.match import OPEN, Match
 from engine.registry import AnyGame
+from tests.engine.hard import POLICY
 
 SEED = bytes(range(32))
 START = 1_796_005_974_123
@@ -68,7 +69,7 @@ def create(
             match="000abcdefghijklmnopqrstuv",
             rules=game.rules,
             options=msgspec.to_builtins(game.options(options, len(plans))),
-            seats=tuple(map(SeatPlan, plans)),
+            seats=tuple(SeatPlan(plan) if plan == OPEN else SeatPlan(plan, 0, POLICY) for plan in plans),
             private=False,
             commitment=commitment(SEED, "000abcdefghijklmnopqrstuv", game.rules).hex(),
             request="aa",

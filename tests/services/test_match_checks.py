@@ -3,6 +3,8 @@ from types import SimpleNamespace
 import pytest
 
 from croupier.v1 import match_service_pb2 as pb
+from engine import codes
+from engine.journal import SeatPlan
 from engine.refusals import Refusal
 from services.commands import client_seed_of, match_id
 from services.match import checks
@@ -10,8 +12,10 @@ from services.match.pace import Pace
 from services.match.past import rematch_id
 from services.match.refused import Refused
 from services.settings import load
+from tests.engine.hard import POLICY
 
 ID = bytes(range(16))
+CODE = codes.encode(codes.Dealt("timos_twist/1", ("open", "open"), {}, b"abcde"))
 SETTINGS = load(partitions=4, default_clock_ms=None, operator_key=None)
 
 
@@ -133,7 +137,7 @@ def test_without_a_clock_the_settings_one_holds():
         ({"rules": "bombenziehen/1"}, ("MALFORMED_REQUEST", "rules")),
         ({"seats": []}, ("BAD_SEATS", None)),
         ({"seats": [{}] * 99}, ("BAD_SEATS", None)),
-        ({"seats": [{}, {"kind": "easy"}]}, ("BAD_SEATS", None)),
+        ({"seats": [{}, {"kind": "grandmaster"}]}, ("BAD_SEATS", None)),
         ({"seats": [{}, {"kind": "human"}]}, ("BAD_SEATS", None)),
         ({"seats": [{}, {"thinking_ms": 1}]}, ("MALFORMED_REQUEST", "seats")),
         ({"clock_ms": 999}, ("MALFORMED_REQUEST", "clock_ms")),
@@ -141,14 +145,38 @@ def test_without_a_clock_the_settings_one_holds():
         ({"clock_ms": -5}, ("MALFORMED_REQUEST", "clock_ms")),
         ({"clock_ms": 86_400_001}, ("MALFORMED_REQUEST", "clock_ms")),
         ({"private": True}, ("MALFORMED_REQUEST", "private")),
-        ({"absent_policy": "easy"}, ("MALFORMED_REQUEST", "absent_policy")),
-        ({"code": "x"}, ("NO_CODE", None)),
-        ({"code": ""}, ("NO_CODE", None)),
-        ({"fresh_code": True}, ("NO_CODE", None)),
+        ({"absent_policy": "grandmaster"}, ("BAD_SEATS", None)),
+        ({"code": "x"}, ("BAD_CODE", None)),
+        ({"code": ""}, ("BAD_CODE", None)),
+        ({"code": CODE[:-1] + ("0" if CODE[-1] != "0" else "1")}, ("BAD_CODE", None)),
+        ({"code": CODE}, ("BAD_CODE", "options")),
+        ({"code": CODE, "options": {"timos_twist": {}}, "seats": [{}, {}, {}]}, ("BAD_CODE", "seats")),
+        ({"seats": [{"kind": "hard", "thinking_ms": 60_001}, {}]}, ("MALFORMED_REQUEST", "seats")),
     ],
 )
 def test_what_cannot_be_dealt_is_refused_before_anything_is_sent(changes, refusal):
     assert reason(checks.create, request(**changes), SETTINGS) == refusal
+
+
+def test_a_game_code_is_enough_to_deal_its_match_again():
+    command = checks.create(pb.CreateMatchRequest(request_id=ID, code=CODE.lower().replace("-", " ")), SETTINGS)
+    assert (command.rules, command.code) == ("timos_twist/1", CODE)
+    assert command.options["target"] == 300
+    assert [plan.kind for plan in command.seats] == ["open", "open"]
+
+
+def test_a_fresh_code_is_the_same_for_a_repeat_and_another_for_another_request():
+    first, again = (checks.create(request(fresh_code=True), SETTINGS).code for _ in range(2))
+    other = checks.create(request(fresh_code=True, request_id=b"x" * 16), SETTINGS).code
+    assert first == again != other
+    assert codes.decode(first).options["target"] == 100
+
+
+def test_a_computer_gets_its_policy_and_thinks_as_long_as_asked_or_as_the_settings_say():
+    seats = [{"kind": "hard"}, {"kind": "easy", "thinking_ms": 0}]
+    command = checks.create(request(seats=seats, absent_policy="hard"), SETTINGS)
+    plans = [SeatPlan("hard", SETTINGS.thinking_ms, POLICY), SeatPlan("easy", 0, POLICY)]
+    assert (list(command.seats), command.absent) == (plans, plans[0])
 
 
 def test_a_rematch_is_where_no_request_id_leads():

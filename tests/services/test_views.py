@@ -257,7 +257,7 @@ def test_without_a_clock_nothing_is_due():
 
 
 def test_the_clock_does_not_run_for_computers_nor_do_they_get_views():
-    match, encoder = started(plans=("open", "clever"))
+    match, encoder = started(plans=("open", "hard"))
     while match.to_act != (1,):
         move(match, 0, match.legal(0)[0])
 

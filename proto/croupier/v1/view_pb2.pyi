@@ -102,7 +102,7 @@ class MatchResult(_message.Message):
     def __init__(self, scores: _Optional[_Iterable[int]] = ..., winners: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class View(_message.Message):
-    __slots__ = ("match", "seat", "version", "prompt", "status", "reason", "to_act", "deadline", "seats", "rules", "options", "clock", "commitment", "result", "seed", "hash", "signature", "timos_twist", "toms_time_bluff", "bombenziehen", "bluffing_billionaires", "clever_gedreht", "generic")
+    __slots__ = ("match", "seat", "version", "prompt", "status", "reason", "to_act", "deadline", "seats", "rules", "options", "clock", "commitment", "code", "result", "seed", "hash", "signature", "timos_twist", "toms_time_bluff", "bombenziehen", "bluffing_billionaires", "clever_gedreht", "generic")
     MATCH_FIELD_NUMBER: _ClassVar[int]
     SEAT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -116,6 +116,7 @@ class View(_message.Message):
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     CLOCK_FIELD_NUMBER: _ClassVar[int]
     COMMITMENT_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     HASH_FIELD_NUMBER: _ClassVar[int]
@@ -139,6 +140,7 @@ class View(_message.Message):
     options: GameOptions
     clock: int
     commitment: str
+    code: str
     result: MatchResult
     seed: str
     hash: str
@@ -149,7 +151,7 @@ class View(_message.Message):
     bluffing_billionaires: _bluffing_billionaires_pb2.BluffingBillionairesView
     clever_gedreht: _clever_gedreht_pb2.CleverGedrehtView
     generic: GenericView
-    def __init__(self, match: _Optional[str] = ..., seat: _Optional[int] = ..., version: _Optional[int] = ..., prompt: _Optional[int] = ..., status: _Optional[str] = ..., reason: _Optional[str] = ..., to_act: _Optional[_Iterable[int]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., rules: _Optional[str] = ..., options: _Optional[_Union[GameOptions, _Mapping]] = ..., clock: _Optional[int] = ..., commitment: _Optional[str] = ..., result: _Optional[_Union[MatchResult, _Mapping]] = ..., seed: _Optional[str] = ..., hash: _Optional[str] = ..., signature: _Optional[str] = ..., timos_twist: _Optional[_Union[_timos_twist_pb2.TimosTwistView, _Mapping]] = ..., toms_time_bluff: _Optional[_Union[_toms_time_bluff_pb2.TomsTimeBluffView, _Mapping]] = ..., bombenziehen: _Optional[_Union[_bombenziehen_pb2.BombenziehenView, _Mapping]] = ..., bluffing_billionaires: _Optional[_Union[_bluffing_billionaires_pb2.BluffingBillionairesView, _Mapping]] = ..., clever_gedreht: _Optional[_Union[_clever_gedreht_pb2.CleverGedrehtView, _Mapping]] = ..., generic: _Optional[_Union[GenericView, _Mapping]] = ...) -> None: ...
+    def __init__(self, match: _Optional[str] = ..., seat: _Optional[int] = ..., version: _Optional[int] = ..., prompt: _Optional[int] = ..., status: _Optional[str] = ..., reason: _Optional[str] = ..., to_act: _Optional[_Iterable[int]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seats: _Optional[_Iterable[_Union[SeatInfo, _Mapping]]] = ..., rules: _Optional[str] = ..., options: _Optional[_Union[GameOptions, _Mapping]] = ..., clock: _Optional[int] = ..., commitment: _Optional[str] = ..., code: _Optional[str] = ..., result: _Optional[_Union[MatchResult, _Mapping]] = ..., seed: _Optional[str] = ..., hash: _Optional[str] = ..., signature: _Optional[str] = ..., timos_twist: _Optional[_Union[_timos_twist_pb2.TimosTwistView, _Mapping]] = ..., toms_time_bluff: _Optional[_Union[_toms_time_bluff_pb2.TomsTimeBluffView, _Mapping]] = ..., bombenziehen: _Optional[_Union[_bombenziehen_pb2.BombenziehenView, _Mapping]] = ..., bluffing_billionaires: _Optional[_Union[_bluffing_billionaires_pb2.BluffingBillionairesView, _Mapping]] = ..., clever_gedreht: _Optional[_Union[_clever_gedreht_pb2.CleverGedrehtView, _Mapping]] = ..., generic: _Optional[_Union[GenericView, _Mapping]] = ...) -> None: ...
 
 class PastEvents(_message.Message):
     __slots__ = ("version", "timos_twist", "toms_time_bluff", "bombenziehen", "bluffing_billionaires", "clever_gedreht", "generic")
