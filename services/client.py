@@ -27,6 +27,10 @@ __all__ = ["Client", "RefusedError", "Seat"]
 
 SILENCE_S = 10.0
 """How long a move may be due before it is asked whether a view was lost."""
+LONG_SILENCE_S = 60.0
+"""The same while no move is due, as far as is known: the start of the match may have been lost."""
+WATCH_S = 1.0
+"""How often it is looked for seats whose view has to be asked for."""
 CALL_S = 10.0
 PATIENCE_S = 60.0
 """For how long a unary call that gets no answer is repeated."""
@@ -135,12 +139,12 @@ class Client:
         """Ask for views after a reconnect of NATS, after a silence while a move is due, and where asking failed."""
         generation = self._bus.generation
         while True:
-            await asyncio.sleep(1)
+            await asyncio.sleep(WATCH_S)
             now = asyncio.get_running_loop().time()
             reconnected = self._bus.generation != generation
             generation = self._bus.generation
             for seat in self._seats:
-                silent = seat.view.get("to_act") and now - seat.heard > SILENCE_S
+                silent = now - seat.heard > (SILENCE_S if seat.view.get("to_act") else LONG_SILENCE_S)
                 if reconnected or silent or seat.stale:
                     seat.heal_soon()
 

@@ -283,7 +283,7 @@ async def test_what_is_no_match_id_reaches_neither_redis_nor_nats(stack: Stack) 
     """Wildcards, dots, other letters and lengths are unknown matches; no key or subject is ever made of them."""
     evil = [
         "", "*", ">", "000*", "000" + "*" * 22, "000" + ">" * 22, "000." + "a" * 21, "000 " + "a" * 21,
-        "000{1}" + "a" * 19, "000" + "A" * 22, "000\n" + "a" * 21, "00a" + "a" * 22, "\N{ARABIC-INDIC DIGIT ZERO}" * 3 + "a" * 22,
+        "000{1}" + "a" * 19, "000" + "A" * 22, "000\n" + "a" * 21, "00a" + "a" * 22, "\u0660" * 3 + "a" * 22,
         "999" + "a" * 22, "000" + "a" * 23, "../" * 9, "canary" * 2000, "000" + "é" * 22,
     ]  # fmt: skip
     heard: list[str] = []
