@@ -1,11 +1,14 @@
 """Which rules exist: `timos_twist/1` and its like, the built-in ones and those registered from outside.
 
 A package registers a game of its own by an entry point in the group `croupier.games` whose object is a `Game` class.
+One package with a broken game stops everything, on purpose: its matches would be aborted by a worker that went on
+without their rules.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from engine.game import Game
@@ -16,13 +19,43 @@ AnyGame = Game[Any, Any]
 ENTRY_POINTS = "croupier.games"
 
 
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+
+
+class GameNotLoaded(Exception):
+    """A game from outside cannot be had; the message names its package and says why."""
+
+
 @cache
 def _registered() -> dict[str, AnyGame]:
-    games: dict[str, AnyGame] = {}
-    for game in (*_built_in(), *(point.load()() for point in entry_points(group=ENTRY_POINTS))):
-        if games.setdefault(game.rules, game) is not game:
-            raise ValueError(f"two games are registered as {game.rules}")
+    games = {game.rules: game for game in _built_in()}
+    ours = {game.name for game in games.values()}
+    origins: dict[str, str] = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        game, origin = _load(point), _origin(point)
+        if game.name in ours:
+            raise GameNotLoaded(f"{origin}: {game.name!r} is the name of a built-in game")
+        if game.rules in games:
+            raise GameNotLoaded(f"{origin}: {game.rules} is already registered by {origins[game.rules]}")
+        games[game.rules], origins[game.rules] = game, origin
     return games
+
+
+def _load(point: EntryPoint) -> AnyGame:
+    try:
+        game = point.load()()
+    except Exception as error:
+        raise GameNotLoaded(f"{_origin(point)} does not load: {type(error).__name__}: {error}") from error
+    if not isinstance(game, Game):
+        raise GameNotLoaded(f"{_origin(point)} makes no Game but a {type(game).__name__}")
+    if not _NAME.fullmatch(game.name):
+        raise GameNotLoaded(f"{_origin(point)}: {game.name!r} is not a name in snake case")
+    return game
+
+
+def _origin(point: EntryPoint) -> str:
+    package = f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed package"
+    return f"the game {point.value} of the package {package}"
 
 
 def _built_in() -> Iterator[AnyGame]:
@@ -39,7 +72,10 @@ def register(game: AnyGame) -> None:
 
 
 def games() -> tuple[AnyGame, ...]:
-    """Return every version of every game, built-in ones first, in the order of registration."""
+    """Return every version of every game, built-in ones first, in the order of registration.
+
+    The first call of a process loads them, whichever function here it is. Raises GameNotLoaded.
+    """
     return tuple(_registered().values())
 
 

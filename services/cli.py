@@ -44,6 +44,16 @@ PLAY = "Playing"
 Serve = Callable[[Settings, Callable[[dict[str, Any]], None]], Coroutine[Any, Any, None]]
 
 
+@app.callback()
+def _load_games() -> None:
+    """Name a game that does not load before anything is done, not in the middle of a match or as a journal's fault."""
+    try:
+        registry.games()
+    except registry.GameNotLoaded as error:
+        err.print(str(error), style="red", markup=False)
+        raise typer.Exit(2) from None
+
+
 def _ready(facts: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(facts) + "\n")
     sys.stdout.flush()

@@ -1,7 +1,8 @@
 """Golden playthroughs: whole matches with all that every seat sees at each step, pinned byte for byte.
 
-`python -m tests.games.golden` writes them anew. A change in them is a change of what clients see, or of a replay, which
-takes a new rules version; the difference is there to be read.
+`python -m tests.games.golden` writes them anew, with GAME FOLDER behind it those of a game from outside. A change in
+them is a change of what clients see, or of a replay, which takes a new rules version; the difference is there to be
+read.
 
 A file holds the matches of one game. The first line of a match is its set-up, each following one an entry: who moved
 how, what that did (`told`: to seats that were told otherwise than the public), and then the table, each seat's own part
@@ -9,6 +10,7 @@ and legal moves, who is to act, and the digest of the state.
 """
 
 import hashlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,9 +19,13 @@ from msgspec import Raw
 
 from engine.chance import Stream
 from engine.game import Move, Step, encode
-from engine.registry import AnyGame, games
+from engine.games import BUILT_IN
+from engine.registry import AnyGame, newest
 
 FOLDER = Path(__file__).parent / "golden"
+
+ELSEWHERE: dict[str, Path] = {}
+"""By the names of games from outside: the folder that has their `golden` and their `scenarios`."""
 
 
 class Setup(NamedTuple):
@@ -56,9 +62,14 @@ MATCHES: dict[str, tuple[Setup, ...]] = {
 
 
 def path(game: AnyGame) -> Path:
-    """Where a game's playthroughs are: its name, from the second rules version on with that number."""
+    """Where a game's playthroughs are."""
+    return (ELSEWHERE[game.name] / "golden" if game.name in ELSEWHERE else FOLDER) / file_name(game)
+
+
+def file_name(game: AnyGame) -> str:
+    """A game's name, from the second rules version on with that number."""
     version = "" if game.rules_version == 1 else f"_{game.rules_version}"
-    return FOLDER / f"{game.name}{version}.jsonl"
+    return f"{game.name}{version}.jsonl"
 
 
 def playthroughs(game: AnyGame) -> bytes:
@@ -113,12 +124,12 @@ def _line(game: AnyGame, seats: int, moved: dict[str, Any], step: Step[Any]) -> 
     return encode(shown)
 
 
-def main() -> None:
-    """Write every game's file."""
-    FOLDER.mkdir(exist_ok=True)
-    for game in games():
-        path(game).write_bytes(playthroughs(game))
+def main(name: str = "", folder: Path = FOLDER) -> None:
+    """Write one game's file, or those of all built-in games."""
+    folder.mkdir(exist_ok=True)
+    for game in [newest(name)] if name else [kind() for kind in BUILT_IN]:
+        (folder / file_name(game)).write_bytes(playthroughs(game))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2], *map(Path, sys.argv[2:]))

@@ -1,6 +1,7 @@
 """Record journals that must verify for ever: a script, run once for every new game or rules version.
 
-    python tests/histories/record.py            # records what is missing; an existing file is never written again
+    python -m tests.histories.record                # records what is missing; an existing file is never written again
+    python -m tests.histories.record GAME FOLDER    # the same for a game from outside, there
 
 Play is random, drawn from a stream of its own, so a recording can be made again on any machine. The three journals of
 a game differ in what else happens: nothing; a lobby with comings and goings, fewer seats than planned, other options,
@@ -19,6 +20,7 @@ from msgspec import UNSET
 from engine import registry
 from engine.chance import Stream, commitment
 from engine.game import encode
+from engine.games import BUILT_IN
 from engine.journal import Created, Line, SeatPlan
 from engine.match import OPEN, Match
 from engine.refusals import BadOptions
@@ -193,10 +195,11 @@ def deserted(game: registry.AnyGame) -> Table:
 RECORDINGS: tuple[Callable[[registry.AnyGame], Table], ...] = (plain, eventful, deserted)
 
 
-def record(game: registry.AnyGame) -> None:
+def record(game: registry.AnyGame, folder: Path = FOLDER) -> None:
     """Write the journals of a game that are not there yet."""
+    folder.mkdir(exist_ok=True)
     for number, recording in enumerate(RECORDINGS, 1 + len(RECORDINGS) * (game.rules_version - 1)):
-        file = FOLDER / f"{game.name}_{number}.jsonl"
+        file = folder / f"{game.name}_{number}.jsonl"
         if file.exists():
             continue
         table = recording(game)
@@ -206,5 +209,8 @@ def record(game: registry.AnyGame) -> None:
 
 
 if __name__ == "__main__":
-    for each in registry.games():
-        record(each)
+    if len(sys.argv) > 1:
+        record(registry.newest(sys.argv[1]), *map(Path, sys.argv[2:]))
+    else:
+        for kind in BUILT_IN:
+            record(kind())

@@ -182,3 +182,15 @@ PASSING: dict[str, set[str]] = {
     "toms_time_bluff/1": {"turned.aside", "replaced.aside", "replaced.card"},
 }
 """Fields of events that show everybody cards which may be out of sight again when the move is done."""
+
+PLACES: dict[str, tuple[str, ...]] = {
+    "timos_twist": ("table.top", "own.hand", "hidden.draw_pile", "hidden.discards"),
+    "clever_gedreht": (
+        *("table.grids", "table.top", "table.taken", "own.turned", "own.drawn"),
+        *("hidden.draw_pile", "hidden.discards"),
+    ),
+    "bombenziehen": ("table.discard", "own.hand", "hidden.pile"),
+    "bluffing_billionaires": ("table.bonus", "table.discards", "own.hand", "own.table_card", "own.discarded"),
+    "toms_time_bluff": ("table.piles", "own.hand", "own.laid", "hidden.draw_pile"),
+}
+"""The fields of table, own and hidden in which each card of a game lies exactly once."""

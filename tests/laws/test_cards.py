@@ -11,19 +11,7 @@ import pytest
 from engine.game import encode
 from engine.registry import AnyGame
 from tests.laws.matches import GAMES, Case, cases, known, play, sample
-from tests.laws.redeal import REDEALS
-
-PLACES: dict[str, tuple[str, ...]] = {
-    "timos_twist": ("table.top", "own.hand", "hidden.draw_pile", "hidden.discards"),
-    "clever_gedreht": (
-        *("table.grids", "table.top", "table.taken", "own.turned", "own.drawn"),
-        *("hidden.draw_pile", "hidden.discards"),
-    ),
-    "bombenziehen": ("table.discard", "own.hand", "hidden.pile"),
-    "bluffing_billionaires": ("table.bonus", "table.discards", "own.hand", "own.table_card", "own.discarded"),
-    "toms_time_bluff": ("table.piles", "own.hand", "own.laid", "hidden.draw_pile"),
-}
-"""The fields of table, own and hidden in which each card of a game lies exactly once."""
+from tests.laws.redeal import PLACES, REDEALS
 
 
 def elsewhere(game: AnyGame, table: dict[str, Any]) -> Counter[str]:

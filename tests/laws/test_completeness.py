@@ -10,6 +10,7 @@ from msgspec import inspect
 from engine.game import encode
 from engine.registry import AnyGame, games
 from engine.scenario import files
+from tests.games.golden import ELSEWHERE
 from tests.games.golden import FOLDER as GOLDEN
 from tests.games.golden import path as playthrough
 from tests.laws.matches import GAMES
@@ -25,7 +26,8 @@ def titled(titles: Any) -> bool:
 @GAMES
 def test_a_game_has_scenarios(game: AnyGame):
     """At least one file, and all of them are of this game."""
-    paths = list(files([SCENARIOS / game.name]))
+    folder = ELSEWHERE[game.name] / "scenarios" if game.name in ELSEWHERE else SCENARIOS / game.name
+    paths = list(files([folder]))
     assert paths
     assert {json.loads(path.read_bytes())["game"] for path in paths} == {game.name}
 
