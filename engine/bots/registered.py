@@ -1,5 +1,6 @@
 """Every version of every game's computer players, the newest of a game last."""
 
 from engine.bots.bot import Bot
+from engine.bots.toms_time_bluff import TomsTimeBluffBot
 
-BOTS: tuple[type[Bot], ...] = ()
+BOTS: tuple[type[Bot], ...] = (TomsTimeBluffBot,)
