@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
+import structlog
 
 from engine import registry
 from engine.journal import Entry, SeatPlan, read
@@ -285,6 +286,15 @@ class Intake:
         )
         return numbers
 
+    async def send_together(self, running: Running, *commands: Command) -> list[int]:
+        """As `send`, so that a worker reads them in one batch: a read that waits would take the first alone."""
+        gate = running.store.before["read"] = Gate()
+        await gate.closed_on_somebody()
+        numbers = await self.send(*commands)
+        del running.store.before["read"]
+        gate.open()
+        return numbers
+
     async def answers(self, numbers: Sequence[int]) -> list[Receipt]:
         await until(lambda: all(number in self.receipts for number in numbers))
         return [self.receipts[number][0] for number in numbers]
@@ -384,6 +394,15 @@ class Intake:
         """How many commands of the match's partition were delivered and not acknowledged."""
         return (await self.store.unacknowledged([partition_of(match)]))[partition_of(match)]
 
+    async def settled(self) -> None:
+        """Wait until nothing that was delivered is left to be acknowledged."""
+        partitions = range(self.settings.partitions)
+
+        async def nothing() -> bool:
+            return not any((await self.store.unacknowledged(partitions)).values())
+
+        await until(nothing)
+
     async def due(self, match: str) -> dict[str, int]:
         """What is due for a match, whenever."""
         members = await self.store._redis.zrange(
@@ -432,6 +451,7 @@ def encoded(match: Match, move: Any) -> bytes:
 @asynccontextmanager
 async def intake(redis_url: str, nats_url: str, **changes: Any) -> AsyncIterator[Intake]:
     """A match service without a worker; workers started through it are stopped at the end."""
+    structlog.configure(processors=[structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)])
     settings = settings_for(redis_url, nats_url, **changes)
     store = await Store(settings).open()
     bus = await Bus.connect(nats_url, "test")

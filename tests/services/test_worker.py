@@ -234,10 +234,10 @@ class TestRepeats:
     @in_loop
     async def test_a_double_submission_in_one_batch(self, redis_url, nats_url):
         async with intake(redis_url, nats_url) as front:
-            await front.owner()
+            running = await front.owner()
             seats = await front.match()
             _, move = await front.next_move(seats)
-            receipts = await front.ask(move, move, move)
+            receipts = await front.answers(await front.send_together(running, move, move, move))
             assert [receipt.version for receipt in receipts] == [4, 4, 4]
             assert [receipt.appended for receipt in receipts] == [True, False, False]
             assert len((await front.recorded(seats[0].match)).lines) == 5
@@ -245,10 +245,10 @@ class TestRepeats:
     @in_loop
     async def test_a_create_and_a_join_in_one_batch(self, redis_url, nats_url):
         async with intake(redis_url, nats_url) as front:
-            await front.owner()
+            running = await front.owner()
             create = creation()
             join = joining(create.match)
-            receipts = await front.ask(create, create, join, join)
+            receipts = await front.answers(await front.send_together(running, create, create, join, join))
             assert [(receipt.version, receipt.appended) for receipt in receipts] == [
                 (0, True), (0, False), (1, True), (1, False),
             ]  # fmt: skip
@@ -327,26 +327,27 @@ class TestMoves:
     @in_loop
     async def test_two_seats_that_answer_at_once_do_not_hinder_each_other(self, redis_url, nats_url):
         async with intake(redis_url, nats_url) as front:
-            await front.owner()
+            running = await front.owner()
             seats = await front.match(seats=3, rules="toms_time_bluff/1")
             match = seats[0].match
             while len((folded := await front.folded(match)).to_act) < 2:
                 await front.play(seats)
             answers = [seats[n].submit(folded.prompts[n], encoded(folded, folded.legal(n)[-1])) for n in folded.to_act]
-            receipts = await front.ask(*answers)
+            receipts = await front.answers(await front.send_together(running, *answers))
             assert [receipt.version for receipt in receipts] == [folded.version + 1, folded.version + 2]
             assert await front.done(answers[0]) == folded.version + 1
 
     @in_loop
     async def test_matches_of_one_batch_are_decided_apart(self, redis_url, nats_url):
         async with intake(redis_url, nats_url) as front:
-            await front.owner()
+            running = await front.owner()
             matches = [await front.match() for _ in range(6)]
             moves = [(await front.next_move(seats))[1] for seats in matches]
             bad = [msgspec.structs.replace(move, prompt=0) for move in moves]
-            receipts = await front.ask(*(command for pair in zip(bad, moves, strict=True) for command in pair))
+            pairs = [command for pair in zip(bad, moves, strict=True) for command in pair]
+            receipts = await front.answers(await front.send_together(running, *pairs))
             assert [receipt.reason for receipt in receipts] == ["STALE_PROMPT", None] * 6
-            assert len(front.batches[-1]) > 1, "receipts of one batch come in one message"
+            assert len(front.batches[-1]) == 12, "receipts of one batch come in one message"
 
 
 class TestViews:
@@ -657,7 +658,7 @@ class TestClock:
                 ahead.move(other.seat, other.tenure, first.prompt, first.move, ahead.at)
                 if slow.seat in ahead.to_act:
                     own = slow.submit(ahead.prompts[slow.seat], encoded(ahead, ahead.legal(slow.seat)[0]))
-                    receipts = await front.ask(first, own)
+                    receipts = await front.answers(await front.send_together(running, first, own))
                     break
                 await front.done(first)
             assert [receipt.reason for receipt in receipts] == [None, None]
