@@ -92,6 +92,8 @@ class Session:
         self._speaker = Speaker(catalogue, lang, [])
         self._scene: tables.Scene | None = None
         self._history: list[Text] = []
+        self._seen = -1
+        """The last version whose events are in the history."""
         self._fresh = 0
         """From here on the history is what the last view told."""
         self._waiting: deque[Happened] = deque()
@@ -121,7 +123,11 @@ class Session:
         self._speaker = Speaker(self._catalogue, self.lang, [each["name"] or each["kind"] for each in players])
         notes = {key: self._words[key] for key in ("you", "absent", "computer")}
         self._scene = tables.scene(view, self._speaker, notes)
-        told = [event for past in seat.missed for event in _events(past)] + _events(view)
+        told: list[dict[str, Any]] = []
+        for past in (*seat.missed, view):
+            if past["version"] > self._seen:
+                self._seen = past["version"]
+                told += _events(past)
         if told:
             self._fresh = len(self._history)
             self._history += [self._speaker.event(event) for event in told]
@@ -203,7 +209,7 @@ class Session:
             self._choose(int(word))
         elif word == "?":
             view = self.seat.view if self.seat else None
-            self._page = (self._words["keys"], frame.help_page(view, self._scene, self._words) if view else [])
+            self._page = (self._words["keys"], frame.help_page(view, self._speaker, self._words) if view else [])
         elif word == "r":
             rules = self._speaker.rules() or self._words["no rules"]
             self._page = (self._words["rules"], [Text(line) for line in rules.split("\n")])

@@ -23,6 +23,7 @@ __all__ = [
     "facts",
     "hand",
     "last_hands",
+    "options_of",
     "progress",
     "scene",
 ]
@@ -72,17 +73,24 @@ def scene(view: Json, speaker: Speaker, notes: Mapping[str, str]) -> Scene | Non
         if seat["absent"]:
             about.append(notes["absent"])
         said[number] = ", ".join(about)
-    options = (view.get("options") or {}).get(arm) or {}
     return Scene(
         speaker,
         part["table"],
         part.get("own"),
         me,
-        options.get("data", {}) if arm == "generic" else options,
+        options_of(view),
         frozenset(view["to_act"]),
         said,
         view.get("result"),
     )
+
+
+def options_of(view: Json) -> Json:
+    """Return the options of a view's match by their names."""
+    for arm, options in (view.get("options") or {}).items():
+        if options is not None:
+            return cast("Json", options["data"] if arm == "generic" else options)
+    return {}
 
 
 def draw(scene: Scene, width: int) -> list[Text]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from services.tables import Scene, progress
+from services.tables import Scene, options_of, progress
 from services.words import Speaker, printable
 
 HURRY_S = 10
@@ -61,19 +61,19 @@ def countdown(view: View, words: Words) -> Text:
     return Text(f" · {words['seconds'].format(left)}", "bold red" if left < HURRY_S else "yellow")
 
 
-def help_page(view: View, scene: Scene | None, words: Words) -> list[Text]:
+def help_page(view: View, speaker: Speaker, words: Words) -> list[Text]:
     """Return the keys, and the match's id, clock, options and commitment in full."""
     lines = [Text(line) for line in words["help"].split("\n")]
     lines += [Text(), Text(f"{words['match']} {view['match']}")]
     clock = view.get("clock")
     lines.append(Text(words["clock"].format(f"{clock / 1000:g}") if clock else words["no clock"]))
-    if scene is not None and scene.options:
-        options = ", ".join(
-            f"{name.replace('_', ' ')} {scene.speaker.value(name, value).plain}"
-            for name, value in scene.options.items()
-            if value is not None
-        )
-        lines.append(Text(words["options"].format(options)))
+    told = [
+        f"{name.replace('_', ' ')}: {speaker.word(name, value) if isinstance(value, str) else speaker.value('', value)}"
+        for name, value in options_of(view).items()
+        if value is not None
+    ]
+    if told:
+        lines.append(Text(words["options"].format(", ".join(told))))
     return [*lines, Text(words["commitment"].format(view["commitment"]), "dim")]
 
 

@@ -25,7 +25,7 @@ ByLanguage = Mapping[str, Sentences]
 
 SEATS = frozenset(
     {"seat", "turn", "dealer", "start", "by", "target", "active", "challenger", "winner", "loser", "owner"}
-    | {"finisher", "timo_window", "winners"}
+    | {"finisher", "timo_window", "winners", "answered"}
 )
 """Fields that hold a seat of the game, or several."""
 
@@ -197,7 +197,8 @@ class Speaker:
             case int() | float():
                 return self.name(int(value)) if name in SEATS else Text(f"{value:g}")
             case str():
-                return self.card(value) if name in CARDS else Text(self.word(name, value))
+                card = name in CARDS or (isinstance(self.words, _Unspoken) and value in self.catalogue.cards)
+                return self.card(value) if card else Text(self.word(name, value))
             case {"seat": int(seat), "challenge": doubts}:
                 return self.name(seat).append(f" {self.word('challenge', 'yes' if doubts else 'no')}")
             case {"seat": int(seat), "card": str(card)}:

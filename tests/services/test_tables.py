@@ -164,7 +164,7 @@ def test_a_table_fits_a_usual_terminal(game: AnyGame, lang: Language, seats: int
     """Up to four seats fit 80 columns, and leave of 24 lines enough for a menu, whatever the position."""
     for seed in range(2):
         for match in positions(game, seats, seed):
-            if match.version % 5:
+            if match.version % 11:
                 continue
             for seat in match.players:
                 scene = scene_of(view_of(match, seat), game, lang)
@@ -192,9 +192,9 @@ def test_narrow_terminals_are_drawn_too(game: AnyGame, seats: int, width: int):
 def test_every_event_becomes_a_sentence(game: AnyGame, lang: Language):
     """What happened is told in whole sentences, for those who know all and for those who do not."""
     seen = set()
-    for seed in range(6):
+    for seed in range(4):
         for match in positions(game, 3, seed):
-            for seat in (*match.players, None):
+            for seat in (0, None):
                 view = view_of(match, seat)
                 scene = scene_of(view, game, lang)
                 for event in view[game.name]["events"]:
@@ -225,7 +225,7 @@ def test_every_move_can_be_chosen(game: AnyGame, lines: int):
         return found
 
     for match in positions(game, 4, 2):
-        for seat in match.players:
+        for seat in match.to_act[:1] if match.version % 3 else match.players:
             view = view_of(match, seat)
             legal = view[game.name]["legal"]
             found = reached(scene_of(view, game, "en"), legal)
