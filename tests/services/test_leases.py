@@ -1,0 +1,215 @@
+"""Several workers share the partitions, and take over from each other."""
+
+import asyncio
+import contextlib
+from contextlib import contextmanager
+
+import pytest
+
+from services.bus import NoAnswer
+from services.engine.leases import share
+from services.local import ServiceProcess
+from tests.services.front import Intake, Running, Seat, creation, in_loop, intake, until
+
+ALONE = (
+    "import asyncio, json\n"
+    "from services.engine.worker import serve\n"
+    "from services.settings import load\n"
+    "asyncio.run(serve(load(), lambda ready: print(json.dumps(ready), flush=True)))\n"
+)
+
+
+class TestShare:
+    @pytest.mark.parametrize("partitions", [1, 7, 8, 64])
+    @pytest.mark.parametrize("workers", [1, 2, 3, 5, 9])
+    def test_shares_are_even_and_leave_nothing_over(self, partitions, workers):
+        live = [f"w{number}" for number in range(workers)]
+        shares = [share(partitions, worker, live) for worker in live]
+        assert sum(shares) == partitions
+        assert max(shares) - min(shares) <= 1
+
+    def test_who_is_not_on_the_list_gets_nothing(self):
+        assert share(8, "x", ["a", "b"]) == 0
+        assert share(8, "x", []) == 0
+
+
+async def shared(front: Intake, *workers: Running) -> None:
+    """Wait until all partitions are owned, evenly and each once."""
+
+    def even() -> bool:
+        owned = sorted(partition for worker in workers for partition in worker.owns)
+        counts = [len(worker.owns) for worker in workers]
+        return owned == list(range(front.settings.partitions)) and max(counts) - min(counts) <= 1
+
+    await until(even)
+
+
+async def matches_everywhere(front: Intake) -> list[list[Seat]]:
+    """A started match in every partition."""
+    found: dict[str, list[Seat]] = {}
+    while len(found) < front.settings.partitions:
+        command = creation(partitions=front.settings.partitions)
+        if command.match[:3] not in found:
+            await front.done(command)
+            found[command.match[:3]] = await front.seated(command.match, 2)
+    return list(found.values())
+
+
+@contextmanager
+def worker_process(front: Intake, folder, name: str):
+    """A worker in a process of its own."""
+    settings = front.settings
+    env = {
+        "CROUPIER_REDIS_URL": settings.redis_url,
+        "CROUPIER_NATS_URL": settings.nats_url,
+        "CROUPIER_PARTITIONS": str(settings.partitions),
+        "CROUPIER_LEASE_MS": str(settings.lease_ms),
+        "CROUPIER_BLOCK_MS": str(settings.block_ms),
+    }
+    with ServiceProcess((), folder, name=name, env=env, entry=("-c", ALONE)) as process:
+        yield process
+
+
+async def owners(front: Intake) -> set[str]:
+    """The names of all workers that own a partition."""
+    keys = [f"croupier:{{{partition}}}:owner" for partition in range(front.settings.partitions)]
+    return {name.decode() for key in keys if (name := await front.store._redis.hget(key, "worker"))}
+
+
+@in_loop
+async def test_two_workers_share_and_a_new_one_gets_its_part(redis_url, nats_url):
+    async with intake(redis_url, nats_url, partitions=8, block_ms=100) as front:
+        first = await front.owner()
+        second = await front.start()
+        await shared(front, first, second)
+        third = await front.start()
+        await shared(front, first, second, third)
+        for seats in await matches_everywhere(front):
+            await front.play(seats)
+
+
+@in_loop
+async def test_when_one_stops_the_other_soon_has_everything_and_nobody_notices(redis_url, nats_url):
+    async with intake(redis_url, nats_url, partitions=8, block_ms=100) as front:
+        first, second = await front.start(), await front.start()
+        await shared(front, first, second)
+        matches = await matches_everywhere(front)
+        moves = [(await front.next_move(seats))[1] for seats in matches]
+        stopping = asyncio.create_task(first.stop())
+        receipts = await front.ask(*moves)
+        await stopping
+        assert [receipt.version for receipt in receipts] == [4] * 8
+        await shared(front, second)
+        for seats in matches:
+            await front.play(seats)
+
+
+@in_loop
+async def test_when_one_is_lost_the_other_has_everything_after_a_lease(redis_url, nats_url):
+    async with intake(redis_url, nats_url, partitions=8, block_ms=100) as front:
+        first, second = await front.start(), await front.start()
+        await shared(front, first, second)
+        matches = await matches_everywhere(front)
+        await first.crash()
+        assert await front.store.free(8) == [], "nothing was given back"
+        moves = [(await front.next_move(seats))[1] for seats in matches]
+        receipts = await front.ask(*moves)
+        assert [receipt.version for receipt in receipts] == [4] * 8
+        await shared(front, second)
+
+
+@in_loop
+async def test_a_batch_in_the_hands_of_a_lost_one_is_decided_by_the_next(redis_url, nats_url):
+    async with intake(redis_url, nats_url, partitions=8, block_ms=100) as front:
+        first = await front.owner()
+        matches = await matches_everywhere(front)
+        moves = [(await front.next_move(seats))[1] for seats in matches]
+        for step in ("before", "after"):
+            reached = asyncio.Event()
+
+            async def stay(*_, reached=reached):
+                reached.set()
+                await asyncio.Event().wait()
+
+            getattr(first.store, step)["commit"] = stay
+            numbers = await front.send_together(first, *moves)
+            async with asyncio.timeout(20):
+                await reached.wait()
+            await first.crash()
+            first = await front.owner()
+            assert [receipt.version for receipt in await front.answers(numbers)] == [4] * 8
+            for seats in matches:
+                assert len((await front.recorded(seats[0].match)).lines) == 5
+
+
+@in_loop
+async def test_partitions_go_over_while_moves_are_made_and_none_is_lost_or_made_twice(redis_url, nats_url):
+    async with intake(redis_url, nats_url, partitions=8, block_ms=100) as front:
+        await front.owner()
+        matches = await matches_everywhere(front)
+
+        async def play(seats: list[Seat]) -> list[int]:
+            versions = []
+            for _ in range(10):
+                _, move = await front.next_move(seats)
+                versions.append(await front.done(move))
+            return versions
+
+        async def come_and_go() -> None:
+            for _ in range(3):
+                running = await front.start()
+                await until(lambda running=running: running.owns)
+                await running.stop()
+
+        *played, _ = await asyncio.gather(*map(play, matches), come_and_go())
+        for seats, versions in zip(matches, played, strict=True):
+            assert versions == list(range(4, 14))
+            assert (await front.folded(seats[0].match)).version == 13
+
+
+@in_loop
+async def test_one_that_was_paused_for_longer_than_its_lease_drops_what_others_have_by_now(redis_url, nats_url):
+    async with intake(redis_url, nats_url, partitions=8, block_ms=100) as front:
+        first = await front.owner()
+        once = first.worker.leases.once
+        first.freeze_leases()
+        second = await front.start()
+        await until(lambda: len(second.owns) >= 4)
+        first.worker.leases.once = once
+        await shared(front, first, second)
+        for seats in await matches_everywhere(front):
+            await front.play(seats)
+
+
+@in_loop
+async def test_when_a_process_is_killed_the_other_takes_over_and_ends_in_good_order(redis_url, nats_url, tmp_path):
+    async with intake(redis_url, nats_url, partitions=8, block_ms=100) as front:
+        with worker_process(front, tmp_path, "one") as one, worker_process(front, tmp_path, "two") as two:
+
+            async def both():
+                return len(await owners(front)) == 2 and not await front.store.free(8)
+
+            await until(both)
+            matches = await matches_everywhere(front)
+            moves = [(await front.next_move(seats))[1] for seats in matches]
+            numbers = await front.send(*moves)
+            one.kill()
+
+            async def known():
+                """Every move has its receipt, or what became of it can be asked."""
+                with contextlib.suppress(NoAnswer):
+                    return all(
+                        [
+                            n in front.receipts or await front.outcome(move)
+                            for n, move in zip(numbers, moves, strict=True)
+                        ]
+                    )
+
+            await until(known)
+            for seats in matches:
+                assert len((await front.recorded(seats[0].match)).lines) == 5
+                await front.play(seats)
+            assert len(await owners(front)) == 1
+            two.stop()
+            assert two.exit_code == 0
+            assert await front.store.free(8) == list(range(8))
