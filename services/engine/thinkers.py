@@ -41,7 +41,6 @@ class Thinkers:
         self._pool: ProcessPoolExecutor | None = None
         self._asked: set[str] = set()
         self._decided: list[Decision] = []
-        self._news = asyncio.Event()
 
     @property
     def busy(self) -> bool:
@@ -76,17 +75,11 @@ class Thinkers:
                 return
         move = None if error else done.result()
         self._decided.append(Decision(match, member, question, move))
-        self._news.set()
 
     def take(self) -> list[Decision]:
         """Return what was decided since the last call."""
         decided, self._decided = self._decided, []
-        self._news.clear()
         return decided
-
-    async def news(self) -> None:
-        """Return when something is decided."""
-        await self._news.wait()
 
     def close(self) -> None:
         """End the pool; what it has not answered is asked by whoever owns the partition next."""

@@ -40,6 +40,9 @@ CLOCK = b'"by":"clock"'
 """Stands so in a line only where the clock moved: inside a string its quotes would be escaped."""
 FAULTS_UNTIL_ABORT = 2
 ATTEMPTS = 5
+THINKING_MS = 5
+"""How long a read waits while computer players decide. No read is left behind for later: what it took would be in the
+hands of nobody, and what came after it unread when the clock is looked at."""
 RECEIPTS_BYTES = 256 * 1024
 """A message of more receipts is split; NATS takes none above its limit, 1 MB unless configured."""
 
@@ -96,7 +99,6 @@ class Worker:
         self.leases.lost = self._forget
         self._queries = Queries(self, bus)
         self._thinkers = Thinkers(settings.bot_processes)
-        self._reading: asyncio.Task[list[Delivery]] | None = None
 
     def stop(self) -> None:
         """End the run after the batch in hand."""
@@ -121,10 +123,7 @@ class Worker:
                     await asyncio.sleep(RETRY_S)
         finally:
             self.leases.stopping.set()
-            reading = [self._reading] if self._reading else []
-            for task in reading:
-                task.cancel()
-            await asyncio.gather(tending, *reading, return_exceptions=True)
+            await asyncio.gather(tending, return_exceptions=True)
             self._thinkers.close()
             await self._queries.close()
             with contextlib.suppress(RedisError):
@@ -195,30 +194,14 @@ class Worker:
         async with self._deciding:
             await self._process(groups)
 
-    async def _new(self, partitions: list[int], block_ms: int) -> list[Delivery]:
-        """Read new commands. A decision of a computer player ends the wait, not the read: its yield comes next time."""
-        if self._reading is None:
-            if not self._thinkers.busy:
-                return await self._store.read(partitions, block_ms)
-            self._reading = asyncio.create_task(self._store.read(partitions, block_ms))
-        news = asyncio.create_task(self._thinkers.news())
-        await asyncio.wait({self._reading, news}, return_when=asyncio.FIRST_COMPLETED)
-        news.cancel()
-        if not self._reading.done():
-            return []
-        reading, self._reading = self._reading, None
-        return reading.result()
-
     async def _read(self, held: list[Held]) -> None:
         """Process new commands, and for partitions whose intake was read past them, what is due."""
         now = self.leases.now()
         wait = min((one.next_due - now for one in held if one.next_due is not None), default=self._settings.block_ms)
         clock_at = await self.leases.time() if wait <= 0 else None
+        longest = THINKING_MS if self._thinkers.busy else self._settings.block_ms
         by_partition = {one.partition: one for one in held}
-        deliveries = await self._new(list(by_partition), max(0, min(wait, self._settings.block_ms)))
-        if self._reading is not None:
-            return
-        deliveries = [delivery for delivery in deliveries if delivery.partition in by_partition]
+        deliveries = await self._store.read(list(by_partition), max(0, min(wait, longest)))
         if deliveries:
             self._metrics.batch_size.observe(len(deliveries))
         groups = self._group(by_partition, deliveries, redelivered=False)
