@@ -120,6 +120,7 @@ class Courier:
         await tasks.end([*self._tasks, *self._asking.values()])
         if self._subscription is not None:
             await self._bus.unsubscribe(self._subscription)
+            self._subscription = None
         for waiting in list(self._open.values()):
             self._settle(waiting, _interrupted(waiting.id, "the service stops"))
 

@@ -1,6 +1,7 @@
 """A match service in the test's own process, on real servers: with a real worker, or an owner that a test scripts."""
 
 import asyncio
+import inspect
 import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from services.match.service import Front
 from services.metrics import Metrics
 from services.settings import Settings, load
 from services.store import Store
+from services.tasks import end
 
 TOKEN_KEY = "t" * 32
 OPERATOR = "o" * 32
@@ -85,7 +87,8 @@ async def working(settings: Settings) -> AsyncIterator[Worker]:
         yield worker
     finally:
         worker.stop()
-        await run
+        await asyncio.wait([run], timeout=5)
+        await end([run])  # how a worker ends is not what is tested with this one
         await bus.close()
         await store.close()
 
@@ -121,8 +124,7 @@ class ScriptedOwner:
         try:
             yield self
         finally:
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+            await end([reading])
             for subscription in subscriptions:
                 await self.bus.unsubscribe(subscription)
             await self.bus.close()
@@ -136,6 +138,10 @@ class ScriptedOwner:
                 if (receipt := self.decide(envelope)) is not None:
                     await self.bus.send(f"receipts.{envelope.service}", pack([receipt]))
 
+    async def answer(self, *receipts: Receipt) -> None:
+        """Send receipts in one message to the service whose commands arrived."""
+        await self.bus.publish([(f"receipts.{self.arrived[0].service}", pack(list(receipts)))])
+
     async def _on_question(self, message: Msg) -> None:
         question = QUESTIONS.decode(message.data)
         self.asked.append(question)
@@ -145,6 +151,16 @@ class ScriptedOwner:
             await self.bus.send(message.reply, pack(OutcomeAnswer(self.outcome(question.command))))
         elif (answer := self.view(question)) is not None:
             await self.bus.send(message.reply, pack(answer))
+
+
+async def until(holds: Callable[[], Any], seconds: float = 10.0) -> None:
+    """Wait until something holds; it may be awaitable."""
+    async with asyncio.timeout(seconds):
+        while True:
+            found = holds()
+            if await found if inspect.isawaitable(found) else found:
+                return
+            await asyncio.sleep(0.01)
 
 
 def refusal_of(error: grpc.aio.AioRpcError) -> tuple[str, str, dict[str, str]]:
