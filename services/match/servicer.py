@@ -119,7 +119,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     @unary
     async def Spectate(self, request: pb.SpectateRequest, context: Context) -> pb.SpectateResponse:
         match = self._known(request.match)
-        answer = await self._views.ask(Viewer(match), None, self._time(context))
+        answer = await self._views.ask(Viewer(match), None, self._patience(context))
         return pb.SpectateResponse(
             token=self._tokens.for_table(match),
             subject=view_subject(match, None, None),
@@ -160,7 +160,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         identity = checks.request_id(request.request_id)
         client_seed = checks.client_seed(request, identity)
         await past.end_of(self._store, old.match)
-        await self._views.ask(Viewer(*old[:3]), None, self._time(context))  # refuses a tenure that was left
+        await self._views.ask(Viewer(*old[:3]), None, self._patience(context))  # refuses a tenure that was left
         name = (await past.joined_as(self._store, old.match, old.seat, old.tenure)).name
         create = self._next(await past.created_as(self._store, old.match))
         created = await self._do(create, context)
@@ -236,7 +236,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             view = await past.view_at(self._store, viewer.match, viewer.seat, request.version)
             if view is not None:
                 return pb.GetViewResponse(view=wire.view_from_json(view))
-        answer = await self._views.ask(viewer, since, self._time(context))
+        answer = await self._views.ask(viewer, since, self._patience(context))
         return pb.GetViewResponse(
             view=wire.view_from_json(answer.view),
             missed=[wire.past_events_from_json(events) for events in answer.missed],
@@ -248,7 +248,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         viewer = self._viewer(request.token)
         if self._stopping:
             raise Interrupted("this server stops; watch at another one")
-        async with aclosing(self._views.watch(viewer, checks.since(request), self._time(context))) as answers:
+        async with aclosing(self._views.watch(viewer, checks.since(request), self._patience(context))) as answers:
             async for answer in answers:
                 yield pb.WatchViewResponse(
                     view=wire.view_from_json(answer.view),
@@ -280,8 +280,12 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             left = self._settings.deadline_ms / 1000
         return max(left - MARGIN_S, left / 2)
 
+    def _patience(self, context: Context) -> float:
+        """Seconds that an owner has to answer a question, however long the client would wait: a stream has no end."""
+        return min(self._time(context), self._settings.deadline_ms / 1000)
+
     async def _view_of(self, receipt: Receipt, viewer: Viewer, context: Context) -> view_pb2.View:
-        view = receipt.view or (await self._views.ask(viewer, None, self._time(context))).view
+        view = receipt.view or (await self._views.ask(viewer, None, self._patience(context))).view
         return wire.view_from_json(view)
 
     async def _seated(self, match: str, joined: Receipt, context: Context) -> tuple[SeatClaim, view_pb2.View]:

@@ -253,7 +253,7 @@ def test_moves_that_cannot_be_are_refused_by_their_reasons(settings):
 
 def test_a_seat_that_sends_too_fast_is_slowed_down_alone(redis_url, nats_url):
     async def run():
-        async with playing(settings_for(redis_url, nats_url, seat_rate=2)) as served:
+        async with playing(settings_for(redis_url, nats_url, seat_rate=1)) as served:
             _, seats = await started(served)
             if (await view(served, seats[0].token)).to_act[0]:
                 seats.reverse()
@@ -262,7 +262,7 @@ def test_a_seat_that_sends_too_fast_is_slowed_down_alone(redis_url, nats_url):
             calls = await asyncio.gather(*(served.stub.SubmitMove(request) for _ in range(5)), return_exceptions=True)
             slowed = [call for call in calls if isinstance(call, grpc.aio.AioRpcError)]
             assert {call.code() for call in slowed} >= {grpc.StatusCode.RESOURCE_EXHAUSTED}
-            assert served.count("refused_calls_total", reason="RATE_LIMITED") == 3
+            assert served.count("refused_calls_total", reason="RATE_LIMITED") == 4
             leave = pb.LeaveMatchRequest(token=seats[0].token)
             assert await reason(served.stub.LeaveMatch(leave)) == "RATE_LIMITED"
             await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=seats[1].token))
