@@ -184,6 +184,7 @@ def _run(file: Path) -> str | None:
 def show(
     source: Annotated[str, typer.Argument(metavar="FILE|MATCH", help="A journal, or a match in Redis.")],
     hands: Annotated[bool, typer.Option("--hands", help="All hands after each entry.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="Sentences, and the table as players see it.")] = False,
     at: Annotated[int | None, typer.Option("--at", metavar="VERSION", help="One entry, and the position.")] = None,
     seat: Annotated[int | None, typer.Option("--seat", help="As this seat knew it.")] = None,
     lang: Annotated[Language, typer.Option("--lang", help="Language of the cards' titles.")] = Language.en,
@@ -192,7 +193,7 @@ def show(
     lines = _lines(source)
     if at is not None and at not in range(len(lines)):
         _usage(f"the journal has the entries 0 to {len(lines) - 1}, not {at}")
-    story = Story(lines, lang=lang.value, seat=seat, hands=hands)
+    story = Story(lines, lang=lang.value, seat=seat, hands=hands, table=table)
     if seat is not None and seat not in story.seats:
         _usage(f"nobody took seat {seat}")
     console = Console(soft_wrap=True, highlight=False)

@@ -5,7 +5,7 @@ titles of the cards. The words of the contract (names of moves, events and field
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -17,8 +17,11 @@ from engine.game import Event
 from engine.journal import Aborted, Body, Created, Entry, Finished, Joined, Left, Moved, NotAnEntry, Started
 from engine.match import Match
 from engine.registry import AnyGame
+from services import tables
+from services.tables import Language
+from services.words import printable
 
-Language = Literal["de", "en"]
+__all__ = ["WORDS", "Story", "printable"]
 
 SEAT_FIELDS = frozenset(
     {"seat", "turn", "dealer", "start", "by", "target", "active", "challenger", "winner", "winners", "loser"}
@@ -91,23 +94,37 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 
 INDENT = " " * 18
+MARGIN = " " * 6
+WIDTH = 80
+"""So many columns has a drawn table, beside its margin."""
 
 
 class Story:
     """Tells one journal in one language: all moves and what spectators saw of them, or only what one seat knew."""
 
     def __init__(
-        self, lines: Sequence[bytes], *, lang: Language = "en", seat: int | None = None, hands: bool = False
+        self,
+        lines: Sequence[bytes],
+        *,
+        lang: Language = "en",
+        seat: int | None = None,
+        hands: bool = False,
+        table: bool = False,
     ) -> None:
-        """Take the lines of a journal, whatever their bytes. `hands` shows every player's own part after each entry."""
+        """Take the lines of a journal, whatever their bytes. `hands` shows every player's own part after each entry.
+
+        With `table` events are told in sentences and tables and hands drawn as for those who play.
+        """
         self._lines = lines
         self._lang = lang
         self._words = WORDS[lang]
         self._seat = seat
         self._hands = hands
+        self._table = table
         self.verdict = audit(lines)
         self._match = Match(journal.revealed(lines))
         self._titles: dict[str, str] = {}
+        self._catalogue: tables.Catalogue | None = None
         self._names: dict[int, str] = {}
 
     @property
@@ -135,10 +152,13 @@ class Story:
                 self._names[entry.body.seat] = printable(entry.body.name) or f"#{entry.body.seat}"
             if at in (None, version):
                 yield from self._entry(entry)
-                if self._hands and match.players and at is None:
+                if self._table and match.players:
+                    yield from self._drawn()
+                elif self._hands and match.players and at is None:
                     yield from self._own(match.players)
             if at == version:
-                yield from self._position()
+                if not self._table:
+                    yield from self._position()
                 return
         difference = self.verdict.difference
         if difference is not None:
@@ -220,6 +240,9 @@ class Story:
             return
         viewer = None if self._seat is None else match.plays_as(self._seat)
         for event in match.game.told(match.events, viewer):
+            if self._table:
+                yield Text(INDENT).append_text(self._speaker().event(_one_key(match.game, event)))
+                continue
             yield Text(f"{INDENT}{self._event(match.game, event)}", "default")
 
     def _event(self, game: AnyGame, event: Event) -> str:
@@ -277,6 +300,40 @@ class Story:
             own = self._fields(_plain(game.own(state, self._match.players.index(seat))))
             yield Text(f"{INDENT}| {self._name(seat)}{own}", "dim")
 
+    def _speaker(self) -> tables.Speaker:
+        match = self._match
+        if self._catalogue is None or self._catalogue.name != match.game.name:
+            self._catalogue = tables.Catalogue.of(match.game)
+        return tables.Speaker(self._catalogue, self._lang, [self._name(seat) for seat in match.players])
+
+    def _scene(self) -> tables.Scene:
+        match = self._match
+        acting = match.game.to_act(match.state) if match.status == "running" else ()
+        return tables.Scene(
+            self._speaker(),
+            _plain(match.game.table(match.state)),
+            options=msgspec.to_builtins(match.options),
+            to_act=frozenset(acting),
+        )
+
+    def _drawn(self) -> Iterator[Text]:
+        """Yield the table, and below it the hands of all, or of the seat whose story it is."""
+        match, scene = self._match, self._scene()
+        shown = (
+            range(len(match.players)) if self._hands else [match.plays_as(self._seat)] if self._seat is not None else []
+        )
+        owns = {i: _plain(match.game.own(match.state, i)) for i in shown if i is not None}
+        if len(owns) == 1:
+            [(seat, own)] = owns.items()
+            scene = scene.of(seat, own)
+        for line in tables.draw(scene, WIDTH):
+            yield Text(MARGIN).append_text(line)
+        for seat, own in owns.items():
+            if lines := tables.hand(scene.of(seat, own), WIDTH):
+                yield Text.assemble(MARGIN, scene.speaker.name(seat))
+                yield from (Text(f"{MARGIN}  ").append_text(line) for line in lines)
+        yield Text()
+
     def _position(self) -> Iterator[Text]:
         match, words = self._match, self._words
         if not match.players:
@@ -321,11 +378,11 @@ def _body(data: bytes) -> Body | None:
         return None
 
 
+def _one_key(game: AnyGame, event: Event) -> dict[str, Any]:
+    said: dict[str, Any] = msgspec.json.decode(game.event_json.encode(event))
+    return said
+
+
 def _plain(value: Struct) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(value))
     return fields
-
-
-def printable(text: str) -> str:
-    """Return text that cannot steer a terminal or turn a line around."""
-    return "".join(letter if letter.isprintable() else f"\\u{{{ord(letter):x}}}" for letter in text)

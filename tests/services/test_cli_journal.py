@@ -300,6 +300,24 @@ def test_all_hands_follow_each_entry_when_asked_for():
     assert "| Änne: hand [Blue 0, Blue 7, Green 8, " in told(REFERENCE, "--hands")
 
 
+@pytest.mark.parametrize("lang", ["de", "en"])
+@pytest.mark.parametrize("file", [file for file in RECORDED if file.stem.endswith("_1")], ids=lambda file: file.stem)
+def test_every_game_is_drawn_as_its_players_see_it(file, lang):
+    """With --table and --hands every entry is followed by the table and everybody's cards, in both languages."""
+    lines = journal.split(file.read_bytes())
+    story = [line.plain for line in Story(lines, lang=lang, table=True, hands=True).tell()]
+    assert len([line for line in story if re.match(r" *\d+ +\d+:\d\d\.\d{3}  ", line)]) == len(lines)
+
+
+def test_a_table_is_told_in_sentences():
+    """With --table events are sentences, and a hand is drawn for the seat whose story it is."""
+    text = told(REFERENCE, "--table", "--lang", "de", "--at", 4)
+    assert "Bob legt Blau 3" in text
+    assert "offen  Blau 3    Farbe Blau" in text
+    assert "Hand" not in text
+    assert "Hand  Blau 0   Blau 7   Grün 8" in told(REFERENCE, "--table", "--lang", "de", "--at", 4, "--seat", 0)
+
+
 def test_a_journal_that_differs_is_told_up_to_there_and_then_why(tampered):
     result = croupier("show", tampered)
     assert result.exit_code == 1
