@@ -49,7 +49,10 @@ class Move(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Event(Struct, frozen=True):
-    """Base of a game's events. A field that only some seats may know is null or empty in what the others are told."""
+    """Base of a game's events.
+
+    A field that only some seats may know stands last and has a default, null or empty: what the others are told.
+    """
 
 
 class Whispered(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from engine.bots.bot import Bot, Seen
 from engine.chance import Chance
 from engine.game import UNSET, Move
-from engine.games.toms_time_bluff import (
+from engine.games.toms_time_bluff_words import (
     COPIES,
     DECKS,
     HAND,
