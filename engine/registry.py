@@ -1,8 +1,8 @@
 """Which rules exist: `timos_twist/1` and its like, the built-in ones and those registered from outside.
 
 A package registers a game of its own by an entry point in the group `croupier.games` whose object is a `Game` class.
-One package with a broken game stops everything, on purpose: its matches would be aborted by a worker that went on
-without their rules.
+One package with a broken game stops everything, on purpose: who went on without it could not serve its matches, and
+would call its journals false (docs/decisions/0007).
 """
 
 import re

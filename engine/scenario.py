@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from engine.game import Step, encode
 from engine.refusals import IllegalMove, MalformedMove, MatchOver, Refusal
-from engine.registry import AnyGame, newest
+from engine.registry import AnyGame, find, newest
 
 T = TypeVar("T")
 _SORTED = msgspec.json.Encoder(order="sorted")
@@ -80,7 +80,7 @@ class ScenarioStep(Struct, forbid_unknown_fields=True):
 
 
 class Scenario(Struct, forbid_unknown_fields=True):
-    """A whole file."""
+    """A whole file; the newest rules of the game, unless it names others in `rules`."""
 
     game: str
     players: int
@@ -105,7 +105,7 @@ def run(data: bytes) -> None:
     """Play a scenario to its end. Raises Failure at the first thing that does not hold."""
     try:
         scenario = msgspec.json.decode(data, type=Scenario)
-        game = newest(scenario.game)
+        game = find(scenario.rules) if scenario.rules else newest(scenario.game)
         options = game.options(scenario.options, scenario.players)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Failure(f"not a scenario file: {error}") from None
