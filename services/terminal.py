@@ -9,8 +9,9 @@ import codecs
 import io
 import os
 import signal
-import sys
+import termios
 import threading
+import tty
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
@@ -19,13 +20,11 @@ from typing import Self
 from rich.console import Console
 from rich.text import Text
 
-if sys.platform != "win32":
-    import termios
-    import tty
-
 USUAL = (80, 24)
 """Columns and lines of a terminal that does not say."""
 ENDLESS = 10**6
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a request to stop, and a window that was closed: each ends the session in order."""
 FULL_SCREEN = "\x1b[?1049h"
 NORMAL_SCREEN = "\x1b[?1049l"
 HOME = "\x1b[H"
@@ -51,7 +50,7 @@ class Woken:
 
 @dataclass(frozen=True)
 class Ended:
-    """There will be no more input, or Ctrl-C was pressed."""
+    """There will be no more input, or the program is told to end."""
 
     interrupted: bool
 
@@ -67,7 +66,7 @@ class Terminal:
         """Take the file descriptors of input and output."""
         self._in = stdin
         self._out = stdout
-        self.full_screen = sys.platform != "win32" and os.isatty(stdin) and os.isatty(stdout)
+        self.full_screen = os.isatty(stdin) and os.isatty(stdout)
         self._happened: asyncio.Queue[Happened] = asyncio.Queue()
         self._typed = ""
         self._escape = False
@@ -77,7 +76,7 @@ class Terminal:
 
     def __enter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ENDING:
             self._loop.add_signal_handler(number, self._put, Ended(interrupted=True))
         if self.full_screen:
             self._loop.add_signal_handler(signal.SIGWINCH, self.wake)
@@ -98,7 +97,7 @@ class Terminal:
             self._saved = None
             self._write(NORMAL_SCREEN)
             self._loop.remove_signal_handler(signal.SIGWINCH)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ENDING:
             self._loop.remove_signal_handler(number)
 
     @property
