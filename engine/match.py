@@ -1,29 +1,31 @@
-"""A match: the fold over its journal, and the prompts.
+"""A live match: the commands that append entries.
 
-`Match` is the one place that knows how entries follow from one another. A live match grows by the commands at the
-bottom, each of which either appends entries or raises a `Refusal` and leaves everything as it was; a recorded one is
-folded with `replay`. Both run the same `_fold`.
-
-Seats are numbered as their tokens are. With fewer seats than planned the i-th of `players` plays as seat i of the game.
-
-Prompts: a decision is named by what `asked` says. A seat's prompt becomes the present version when the seat has moved
-(by whomever), and when it is asked something other than right after the entry before. A move names the prompt that it
-answers, which makes double submission harmless: see `move`.
+Each command either appends entries or raises a `Refusal` and leaves everything as it was.
 """
 
-import hashlib
-import unicodedata
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal
 
-from msgspec import UNSET, Raw, Struct, UnsetType
-from msgspec.structs import replace
+from msgspec import UNSET, Raw, UnsetType
 
-from engine import bots, codes, journal, registry
-from engine.bots import Question, Seen
-from engine.chance import Stream, bot_key, code_key, commitment, match_key
-from engine.game import Move, Result, Told, encode
-from engine.journal import Aborted, Body, Bot, Created, Entry, Finished, Joined, Left, Line, Moved, SeatPlan, Started
+from engine.bots import Question
+from engine.fold import (
+    HUMAN,
+    MAX_CLIENT_SEED,
+    MAX_ENTRIES,
+    MAX_NAME,
+    OPEN,
+    TIMEOUTS_UNTIL_ABSENT,
+    Answer,
+    Drift,
+    Fold,
+    Projection,
+    Seat,
+    Tenure,
+    bad_join,
+)
+from engine.game import Move
+from engine.journal import Aborted, Bot, Created, Finished, Joined, Left, Line, Moved, Started
 from engine.refusals import (
     BadSeats,
     IllegalMove,
@@ -41,441 +43,25 @@ from engine.refusals import (
     TimedOut,
 )
 
-MAX_ENTRIES = 20_000
-MAX_NAME = 32
-MAX_CLIENT_SEED = 64
-TIMEOUTS_UNTIL_ABSENT = 2
-OPEN = "open"
-HUMAN = "human"
-
-Status = Literal["lobby", "running", "finished", "aborted"]
-
-
-class Drift(ValueError):
-    """A recorded entry is not what the fold gives; `field` is the first field of the line that differs."""
-
-    def __init__(self, field: str, detail: str) -> None:
-        super().__init__(f"{field}: {detail}")
-        self.field = field
-        self.detail = detail
+__all__ = [
+    "HUMAN",
+    "MAX_CLIENT_SEED",
+    "MAX_ENTRIES",
+    "MAX_NAME",
+    "OPEN",
+    "TIMEOUTS_UNTIL_ABSENT",
+    "Answer",
+    "Drift",
+    "Match",
+    "Projection",
+    "Seat",
+    "Tenure",
+    "load",
+]
 
 
-class Seat(Struct, frozen=True):
-    """A seat: `open`, `human` or a computer level; while taken its tenure is the version at which its holder joined."""
-
-    kind: str
-    name: str = ""
-    tenure: int | None = None
-    client_seed: bytes = b""
-    left: bool = False
-    timeouts: int = 0
-    """Answers in a row that the clock has given."""
-
-    @property
-    def absent(self) -> bool:
-        """Whether decisions of this seat are due at once."""
-        return self.left or self.timeouts >= TIMEOUTS_UNTIL_ABSENT
-
-
-class Answer(NamedTuple):
-    """What became of a prompt."""
-
-    version: int
-    move: bytes
-    by: str
-
-
-class Tenure(NamedTuple):
-    """What a join request got."""
-
-    seat: int
-    tenure: int
-
-
-class Projection(Struct, frozen=True):
-    """The JSON of table, of every player's own part, and of what is hidden, at one version."""
-
-    table: bytes
-    own: tuple[bytes, ...]
-    hidden: bytes
-
-
-LOBBY = Projection(b"null", (), b"null")
-
-
-class Match:
-    """One match at one version. Not safe to go on with after an exception other than a `Refusal`."""
-
-    def __init__(self, seed: bytes | None = None, max_entries: int = MAX_ENTRIES) -> None:
-        """Start empty, before `created`. `seed` is the server seed; a finished journal brings its own."""
-        self.version = -1
-        self.at = 0
-        self.created_at = 0
-        self.head = journal.NO_HASH
-        self.seed = seed
-        self.max_entries = max_entries
-        self.status: Status = "lobby"
-        self.reason: str | None = None
-        self.result: Result | None = None
-        self.created: Created
-        self.id = ""
-        self.game: registry.AnyGame
-        self.options: Any = None
-        self.seats: tuple[Seat, ...] = ()
-        self.players: tuple[int, ...] = ()
-        self.state: Any = None
-        self.prompts: dict[int, int] = {}
-        self.prompt_at: dict[int, int] = {}
-        self.events: tuple[Told, ...] = ()
-        """What the last entry did."""
-        self.appended: Callable[[Line], None] = lambda _line: None
-        """Called after every entry that a command appends, while the match is at that entry's version."""
-        self._started: int | None = None
-        self._left: dict[tuple[int, int], int] = {}
-        self._asked: dict[int, Hashable | None] = {}
-        self._asked_in: dict[int, Any] = {}
-        """The state in which each seat was asked what it is asked."""
-        self._answers: dict[int, dict[int, Answer]] = {}
-        self._joins: dict[str, tuple[Tenure, Joined]] = {}
-        self._due: type[Body] | None = None
-        self._code_seed: bytes | None = None
-        self._key = b""
-        self._projection: Projection | None = LOBBY
-        self._legal: dict[int, list[Move]] = {}
-
-    # --- what there is to know -----------------------------------------------------------------------------------
-
-    @property
-    def over(self) -> bool:
-        """Whether the last entry ended the match."""
-        return self.status in ("finished", "aborted")
-
-    @property
-    def to_act(self) -> tuple[int, ...]:
-        """The seats that owe a move, by token number, ascending."""
-        if self.status != "running":
-            return ()
-        return tuple(self.players[i] for i in self.game.to_act(self.state))
-
-    @property
-    def all_absent(self) -> bool:
-        """Whether the match is running and no human is there to move."""
-        humans = [self.seats[seat] for seat in self.players if self.seats[seat].kind == HUMAN]
-        return self.status == "running" and bool(humans) and all(seat.absent for seat in humans)
-
-    @property
-    def projection(self) -> Projection:
-        """Table, own parts and hidden part as JSON; null and empty in the lobby."""
-        if self._projection is None:
-            game, state = self.game, self.state
-            self._projection = Projection(
-                encode(game.table(state)),
-                tuple(encode(game.own(state, i)) for i in range(len(self.players))),
-                encode(game.hidden(state)),
-            )
-        return self._projection
-
-    @property
-    def digest(self) -> str:
-        """BLAKE2b-256 (hex) of the JSON `[table,[own of seat 0,...],hidden]`."""
-        view = self.projection
-        data = b"[%b,[%b],%b]" % (view.table, b",".join(view.own), view.hidden)
-        return hashlib.blake2b(data, digest_size=32).hexdigest()
-
-    def plays_as(self, seat: int) -> int | None:
-        """Return the game's number for a seat, None for one that does not play."""
-        return self.players.index(seat) if seat in self.players else None
-
-    def legal(self, seat: int) -> list[Move]:
-        """Return the seat's legal moves now, in contract order; none outside a running match."""
-        i = self.plays_as(seat)
-        if self.status != "running" or i is None:
-            return []
-        if seat not in self._legal:
-            self._legal[seat] = self.game.legal(self.state, i)
-        return self._legal[seat]
-
-    def computer(self, seat: int) -> SeatPlan | None:
-        """Return the computer player that decides for a seat now: its own, or a stand-in for an absent human."""
-        plan = self.created.seats[seat]
-        if plan.kind != OPEN:
-            return plan
-        stand_in = self.created.absent
-        return stand_in if stand_in is not UNSET and self.seats[seat].absent else None
-
-    def is_asked(self, seat: int) -> bool:
-        """Return whether a seat that plays faces a decision, owed or optional."""
-        return self.status == "running" and self._asked[seat] is not None
-
-    def question(self, seat: int) -> Question | None:
-        """Return what a computer player is asked for a seat: a computer's, or an absent human's where one steps in.
-
-        None if no computer decides for that seat, or there is nothing to decide. It decides on the view of the version
-        at which the seat got its prompt, whatever happened since.
-        """
-        i = self.plays_as(seat)
-        if i is None or not self.is_asked(seat) or (plan := self.computer(seat)) is None:
-            return None
-        state, game = self._asked_in[seat], self.game
-        legal = tuple(game.legal(state, i))
-        if not legal:
-            return None
-        owes = i in game.to_act(state)
-        seen = Seen(self.options, len(self.players), i, game.table(state), game.own(state, i), legal, owes)
-        policy = 0 if plan.policy is UNSET else plan.policy
-        return Question(game.name, policy, plan.kind, seen, bot_key(self._key), seat, self.prompts[seat])
-
-    def _decided(self, seat: int, move: Move | None) -> Move | None:
-        """Return what comes of a decision now: the default if the move is illegal by now and one is owed."""
-        i = self.players.index(seat)
-        if move is not None and move in self.legal(seat):
-            return move
-        return self.game.default(self.state, i) if i in self.game.to_act(self.state) else None
-
-    def answer(self, seat: int, prompt: int) -> Answer | None:
-        """Return how a prompt of a seat was answered, however long ago."""
-        return self._answers.get(seat, {}).get(prompt)
-
-    def has_left(self, seat: int, tenure: int) -> bool:
-        """Return whether a tenure was ended."""
-        return (seat, tenure) in self._left
-
-    def tenure_of(self, request: str) -> Tenure | None:
-        """Return what the join with this request hash got, whether or not it still holds."""
-        known = self._joins.get(request)
-        return known and known[0]
-
-    # --- folding -------------------------------------------------------------------------------------------------
-
-    def replay(self, data: bytes, *, verify: bool = True) -> Line:
-        """Fold one recorded line. Raises Drift naming the first field that differs, NotAnEntry for no line at all.
-
-        With `verify` the line must be, byte for byte, what this match would have written; without, only the legality
-        of moves and who may have made them are left out. Chain and version are checked always. An illegal or malformed
-        move, unknown rules and bad options raise their Refusal.
-        """
-        entry = journal.read(data)
-        if entry.version != self.version + 1:
-            raise Drift("v", f"expected {self.version + 1}, got {entry.version}")
-        if entry.prev != self.head.hex():
-            raise Drift("prev", f"expected {self.head.hex()}, got {entry.prev}")
-        if entry.at < self.at:
-            raise Drift("at", f"goes back from {self.at} to {entry.at}")
-        self._fold(entry.body, entry.at, verify=verify)
-        if verify:
-            line = journal.write(self.version, entry.at, entry.body, self.digest, self.head)
-            if line.data != data:
-                raise _difference(entry, self.digest)
-        else:
-            line = Line(self.version, data, journal.entry_hash(self.head, data))
-        self.head = line.hash
-        return line
-
-    def _append(self, body: Body, at: int) -> Line:
-        self._fold(body, max(at, self.at), verify=False)
-        line = journal.write(self.version, self.at, body, self.digest, self.head)
-        self.head = line.hash
-        self.appended(line)
-        return line
-
-    def _fold(self, body: Body, at: int, *, verify: bool) -> None:
-        """Apply one entry. Raises Drift, and changes nothing, if it cannot follow."""
-        version = self.version + 1
-        if self.over:
-            raise Drift("kind", "the match is over, and nothing comes after its end")
-        if self._due is not None and not isinstance(body, self._due):
-            raise Drift("kind", f"entry {self.version} has to be followed by `{self._due.__struct_config__.tag}`")
-        match body:
-            case Moved():
-                self._fold_move(body, version, at, verify=verify)
-            case Created():
-                self._fold_created(body, version)
-                self.created_at = at
-            case Joined():
-                self._fold_joined(body, version)
-            case Left():
-                self._fold_left(body, version)
-            case Started():
-                self._fold_started(body, version, at)
-            case Finished() | Aborted():
-                self._fold_end(body)
-        if not isinstance(body, Moved | Started):
-            self.events = ()
-        self._due = self._next(body)
-        self.version, self.at = version, at
-
-    def _next(self, body: Body) -> type[Body] | None:
-        """Return the kind of entry that stands in the same commit as this one, behind it."""
-        match body:
-            case Moved() if self.game.result(self.state) is not None:
-                return Finished
-            case Created() | Joined() if all(seat.kind != OPEN for seat in self.seats):
-                return Started
-            case Left() if self.status == "running" and self._all_left():
-                return Aborted
-        return None
-
-    def _all_left(self) -> bool:
-        return all(self.seats[seat].left for seat in self.players if self.seats[seat].kind == HUMAN)
-
-    def _fold_created(self, body: Created, version: int) -> None:
-        if version:
-            raise Drift("kind", "a match is created once")
-        game = registry.find(body.rules)
-        options = game.options(body.options, len(body.seats))
-        if any(plan.kind == HUMAN for plan in body.seats):
-            raise Drift("seats", "a seat is planned as open or for a computer")
-        if encode(options) != encode(body.options):
-            raise Drift("options", f"not all options in order: {encode(body.options).decode()}")
-        for plan in (*body.seats, *(() if body.absent is UNSET else (body.absent,))):
-            if plan.kind != OPEN and plan.policy is UNSET:
-                raise Drift("seats", f"a computer player is named with its policy, {plan.kind!r} is not")
-            if plan.kind != OPEN and plan.kind not in bots.find(game.name, plan.policy or 0).levels:
-                raise Drift("seats", f"there is no computer level {plan.kind!r}")
-        if body.code is not UNSET:
-            self._code_seed = _dealt_from(body)
-        self.created, self.id, self.game, self.options = body, body.match, game, options
-        self.seats = tuple(Seat(OPEN if plan.kind == OPEN else plan.kind) for plan in body.seats)
-
-    def _lobby(self) -> None:
-        if self.version < 0 or self.status != "lobby":
-            raise Drift("kind", "only the lobby can be changed like this")
-
-    def _fold_joined(self, body: Joined, version: int) -> None:
-        self._lobby()
-        if body.seat not in range(len(self.seats)) or self.seats[body.seat].kind != OPEN:
-            raise Drift("seat", f"seat {body.seat} is not open")
-        if body.request in self._joins:
-            raise Drift("request", "the same request joined before")
-        seed = _from_hex("client_seed", body.client_seed)
-        if fault := _bad_join(body.name, seed):
-            raise Drift(*fault)
-        self._set_seat(body.seat, Seat(HUMAN, body.name, version, seed))
-        self._joins[body.request] = (Tenure(body.seat, version), body)
-
-    def _fold_left(self, body: Left, version: int) -> None:
-        if body.seat not in range(len(self.seats)):
-            raise Drift("seat", f"there is no seat {body.seat}")
-        seat = self.seats[body.seat]
-        if seat.kind != HUMAN or seat.tenure != body.tenure or seat.left:
-            raise Drift("tenure", f"seat {body.seat} is not held since {body.tenure}")
-        if self.status == "lobby":
-            self._set_seat(body.seat, Seat(OPEN))
-        elif body.by == "host":
-            raise Drift("by", "the host ends tenures in the lobby only")
-        else:
-            self._set_seat(body.seat, replace(seat, left=True))
-        self._left[body.seat, body.tenure] = version
-
-    def _fold_started(self, body: Started, version: int, at: int) -> None:
-        self._lobby()
-        players = self._taken()
-        if body.seats != players or len(players) not in self.game.seats:
-            raise Drift("seats", f"the seats taken are {list(players)}")
-        if self.seed is None:
-            raise Drift("seed", "there is no server seed to deal from")
-        rules = self.created.rules
-        seeds = [self.seats[seat].client_seed for seat in players]
-        from_code = self._code_seed is not None
-        key = code_key(self._code_seed or b"", rules) if from_code else match_key(self.seed, self.id, rules, seeds)
-        step = self.game.setup(self.options, len(players), Stream(key, "game", version))
-        self._key, self.players, self.status, self._started = key, players, "running", version
-        self.state, self.events = step
-        self._projection = None
-        self._legal = {}
-        self._asked = {seat: self.game.asked(self.state, i) for i, seat in enumerate(players)}
-        self._asked_in = dict.fromkeys(players, self.state)
-        self.prompts = dict.fromkeys(players, version)
-        self.prompt_at = dict.fromkeys(players, at)
-        self._answers = {seat: {} for seat in players}
-
-    def _fold_move(self, body: Moved, version: int, at: int, *, verify: bool) -> None:
-        seat = body.seat
-        i = self.plays_as(seat)
-        if self.status != "running" or i is None:
-            raise Drift("seat", f"seat {seat} cannot move now")
-        if body.prompt != self.prompts[seat]:
-            raise Drift("prompt", f"expected {self.prompts[seat]}, got {body.prompt}")
-        raw = bytes(body.move)
-        move = self.game.move_json.decode(raw)
-        if verify:
-            if self.game.move_json.encode(move) != raw:
-                raise Drift("move", f"expected {self.game.move_json.encode(move).decode()}, got {raw.decode()}")
-            self.game.check(self.state, i, move)
-            self._check_mover(body, i, move)
-        self._apply(body, i, move, version, at)
-
-    def _check_mover(self, body: Moved, i: int, move: Move) -> None:
-        """Raise Drift unless who made a legal move is one who may have made it."""
-        holder = self.seats[body.seat]
-        if (body.by == "bot") != (body.bot is not UNSET):
-            raise Drift("bot", "stands exactly with moves by bot")
-        if body.by == "player" and (holder.kind != HUMAN or holder.left):
-            raise Drift("by", f"no player holds seat {body.seat}")
-        if body.by == "clock":
-            if i not in self.game.to_act(self.state):
-                raise Drift("clock", f"seat {body.seat} owes no move")
-            if move != (owed := self.game.default(self.state, i)):
-                raise Drift("clock", f"the default move is {self.game.move_json.encode(owed).decode()}")
-        if body.bot is not UNSET:
-            if holder.kind == HUMAN and not holder.absent:
-                raise Drift("by", f"seat {body.seat} is held by a human who is present")
-            self._check_bot(body, body.bot, move)
-
-    def _check_bot(self, body: Moved, by: Bot, move: Move) -> None:
-        """Raise Drift unless a computer player made the move that it makes there."""
-        question = self.question(body.seat)
-        if question is None:
-            raise Drift("bot", f"no computer player decides for seat {body.seat}")
-        if (by.policy, by.version, by.seen) != (question.level, question.policy, question.version):
-            raise Drift("bot", f"{question.level}/{question.policy} decides there, on version {question.version}")
-        expected = self._decided(body.seat, bots.answer(question))
-        if move != expected:
-            text = "none" if expected is None else self.game.move_json.encode(expected).decode()
-            raise Drift("bot", f"the computer player's move is {text}")
-
-    def _apply(self, body: Moved, i: int, move: Move, version: int, at: int) -> None:
-        seat = body.seat
-        game = self.game
-        state, events = game.apply(self.state, i, move, Stream(self._key, "game", version))
-        asked = {other: game.asked(state, j) for j, other in enumerate(self.players)}
-        self.state, self.events = state, events
-        for other, question in asked.items():
-            if other == seat or (question is not None and question != self._asked[other]):
-                self.prompts[other], self.prompt_at[other], self._asked_in[other] = version, at, state
-        self._asked = asked
-        self._answers[seat][body.prompt] = Answer(version, bytes(body.move), body.by)
-        holder = self.seats[seat]
-        if holder.kind == HUMAN:
-            timeouts = 0 if body.by == "player" else holder.timeouts + 1
-            if timeouts != holder.timeouts:
-                self._set_seat(seat, replace(holder, timeouts=timeouts))
-        self._projection = None
-        self._legal = {}
-
-    def _fold_end(self, body: Finished | Aborted) -> None:
-        if self.version < 0:
-            raise Drift("kind", "a match begins with `created`")
-        if isinstance(body, Finished):
-            result = self.game.result(self.state) if self.status == "running" else None
-            if result is None or encode(result) != encode(body.result):
-                raise Drift("result", f"expected {encode(result).decode()}, got {encode(body.result).decode()}")
-        seed = _from_hex("seed", body.seed)
-        if commitment(seed, self.id, self.created.rules).hex() != self.created.commitment:
-            raise Drift("seed", "the reveal does not match the commitment")
-        if isinstance(body, Finished):
-            self.status, self.result = "finished", body.result
-        else:
-            self.status, self.reason = "aborted", body.reason
-        self._legal = {}
-
-    def _set_seat(self, number: int, seat: Seat) -> None:
-        self.seats = (*self.seats[:number], seat, *self.seats[number + 1 :])
-
-    def _taken(self) -> tuple[int, ...]:
-        return tuple(number for number, seat in enumerate(self.seats) if seat.kind != OPEN)
-
-    # --- commands of a live match: append entries, or raise a Refusal and change nothing -----------------------------
+class Match(Fold):
+    """A match that grows. Not safe to go on with after an exception other than a `Refusal`."""
 
     def create(self, body: Created, at: int) -> list[Line]:
         """Append `created`; a match without an open seat starts in the same commit.
@@ -505,7 +91,7 @@ class Match:
                 raise TenureEnded("the seat that this request took was left since", seat=tenure.seat)
             return tenure, []
         self._need_lobby()
-        if fault := _bad_join(name, client_seed):
+        if fault := bad_join(name, client_seed):
             raise MalformedRequest(fault[1], field=fault[0])
         open_seats = [number for number, held in enumerate(self.seats) if held.kind == OPEN]
         if not open_seats:
@@ -630,7 +216,7 @@ class Match:
         bot: Bot | UnsetType = UNSET,
     ) -> list[Line]:
         raw = Raw(self.game.move_json.encode(move))
-        lines = [self._append(Moved(seat, self.prompts[seat], raw, by, bot), at)]
+        lines = [self._append(Moved(seat, self.prompts[seat], raw, by, bot), at, move)]
         result = self.game.result(self.state)
         if result is not None:
             lines.append(self._append(Finished(result, self._reveal()), at))
@@ -654,50 +240,6 @@ class Match:
         held = self.seats[seat]
         if held.kind != HUMAN or held.tenure != tenure or held.left:
             raise NotYourSeat(f"the tenure {tenure} of seat {seat} has ended", seat=seat)
-
-
-def _dealt_from(body: Created) -> bytes:
-    """Return the seed of a match's game code. Raises BadCode, Drift if the code says another match."""
-    assert body.code is not UNSET
-    dealt = codes.decode(body.code)
-    policies = {plan.policy for plan in body.seats if plan.kind != OPEN}
-    if wrong := codes.contradiction(dealt, body.rules, [plan.kind for plan in body.seats], body.options):
-        raise Drift("code", f"the game code says other {wrong}")
-    if policies - {dealt.policy}:
-        raise Drift("code", f"the game code says version {dealt.policy} of the computer players")
-    if codes.encode(dealt) != body.code:
-        raise Drift("code", f"expected {codes.encode(dealt)}, got {body.code}")
-    return dealt.seed
-
-
-def _from_hex(field: str, text: str) -> bytes:
-    """Return the bytes behind lower-case hex. Raises Drift."""
-    try:
-        data = bytes.fromhex(text)
-    except ValueError:
-        data = b""
-    if data.hex() != text:
-        raise Drift(field, "is not lower-case hex")
-    return data
-
-
-def _bad_join(name: str, client_seed: bytes) -> tuple[str, str] | None:
-    """Return the field of a join that has the wrong form, and what is wrong.
-
-    Whether a name is in NFC is left to the services: the answer depends on the version of Unicode, and a journal has to
-    verify under every later one.
-    """
-    if len(name) > MAX_NAME or any(unicodedata.category(letter) == "Cc" for letter in name):
-        return "name", f"a name has at most {MAX_NAME} characters and no control characters"
-    if len(client_seed) > MAX_CLIENT_SEED:
-        return "client_seed", f"a client seed has at most {MAX_CLIENT_SEED} bytes"
-    return None
-
-
-def _difference(entry: Entry, digest: str) -> Drift:
-    if entry.state != digest:
-        return Drift("state", f"expected {digest}, got {entry.state}")
-    return Drift("line", "the line is not the canonical spelling of its entry")
 
 
 def load(lines: Sequence[bytes], seed: bytes, *, verify: bool = False) -> Match:
