@@ -1,6 +1,12 @@
 """Every version of every game's computer players, the newest of a game last."""
 
+from engine.bots.bluffing_billionaires import BluffingBillionairesBot
+from engine.bots.bombenziehen import BombenziehenBot
 from engine.bots.bot import Bot
 from engine.bots.toms_time_bluff import TomsTimeBluffBot
 
-BOTS: tuple[type[Bot], ...] = (TomsTimeBluffBot,)
+BOTS: tuple[type[Bot], ...] = (
+    BombenziehenBot,
+    BluffingBillionairesBot,
+    TomsTimeBluffBot,
+)
