@@ -211,7 +211,8 @@ class Speaker:
             case [*values] if name in PER_SEAT:
                 return Text(", ").join(Text.assemble(self.name(seat), f" {each:g}") for seat, each in enumerate(values))
             case [*values]:
-                return Text(", ").join(self.value(name, each) for each in values)
+                between = " | " if isinstance(values[0] if values else None, dict) else ", "
+                return Text(between).join(self.value(name, each) for each in values)
         return Text(printable(str(value)))
 
     def _one_key(self, sentences: ByLanguage, said: Fields, facts: Fields) -> Text:

@@ -306,6 +306,8 @@ def test_a_client_without_the_rules_draws_the_table(stack: Stack, lang: Language
             assert "▶ Bob" in shown
             assert "answered: Anna" in shown
             assert f"hand: {', '.join(f'{peak} {code}' for code in bob.part['own']['hand'])}" in shown
+            uncovered = {"trails": [{"cards": ["2", "4"]}, {"cards": ["3", "3"]}]}
+            assert f"{peak} 2, {peak} 4 | {peak} 3, {peak} 3" in speaker.event({"told": uncovered}).plain
             offered = menu.choices(scene, bob.legal, 10, 80)
             assert [choice.move for choice in offered] == bob.legal
             assert offered[0].label.plain == f"lay · card {peak} {bob.legal[0]['lay']['card']}"
