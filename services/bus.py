@@ -73,7 +73,8 @@ class Bus:
             self._generation += 1
             self._up.clear()
             self._down.set()
-            log.warning("nats_disconnected")
+            if not self._closing:
+                log.warning("nats_disconnected")
 
         async def back() -> None:
             self._is_back()

@@ -35,7 +35,7 @@ HARMLESS = frozenset({"STALE_PROMPT", "ILLEGAL_MOVE", "MATCH_OVER", "TIMED_OUT"}
 
 @dataclass(slots=True)
 class Tally:
-    """What the demo shows while it runs. Latency: from sending a move to its view, in seconds."""
+    """What the demo shows while it runs. Latency: from sending a move to its receipt, in seconds."""
 
     matches: int
     began: float = field(default_factory=time.monotonic)
@@ -94,6 +94,11 @@ class Player:
         self._tasks.add(task)
         task.add_done_callback(self._moved)
 
+    async def end(self) -> None:
+        """Return when the match is over and every move has its receipt."""
+        await self.over
+        await asyncio.gather(*self._tasks)
+
     def _moved(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) and not self.over.done():
@@ -121,7 +126,7 @@ async def _play(client: Client, tally: Tally, game: str, seats: int, seed: int) 
     match, _ = await client.create(game, seats, OPTIONS.get(game))
     players = [Player(tally, random.Random(f"{seed}/{number}")) for number in range(seats)]  # noqa: S311 - no secrets
     taken = [await client.join(match, f"Player {n + 1}", player.see) for n, player in enumerate(players)]
-    await asyncio.gather(*(player.over for player in players))
+    await asyncio.gather(*(player.end() for player in players))
     last = {(seat.view["status"], seat.view["hash"]) for seat in taken}
     if len(last) > 1 or taken[0].view["status"] != "finished":
         raise DemoFailedError(f"match {match} did not end the same for everybody: {sorted(last)}")

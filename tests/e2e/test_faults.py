@@ -75,6 +75,22 @@ async def test_the_match_service_dies_and_comes_back(whole: Stack) -> None:
 
 
 @awaited
+async def test_tokens_that_have_expired_are_renewed(whole: Stack) -> None:
+    """On a new stream, and for views, by repeating the join: the match goes on."""
+    async with connected(whole) as client:
+        running = await begin_some(client)
+        await until(lambda: together(running) > 2 * MOVES_BEFORE)
+        for played in running:
+            for seat in played.seats:
+                seat.token = "expired"
+        await asyncio.to_thread(whole.match.restart)
+        await running[0].seats[0].heal()
+        await asyncio.gather(*(played.end() for played in running))
+    for played in running:
+        assert_sound(whole, played)
+
+
+@awaited
 async def test_the_match_service_dies_and_another_one_goes_on(whole: Stack) -> None:
     """A client that knows two addresses plays on at the one that is left."""
     with whole.service("match", "match-2", grpc_port=0) as second:

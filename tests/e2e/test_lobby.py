@@ -121,7 +121,8 @@ async def test_a_seat_that_was_left_is_taken_anew(stack: Stack) -> None:
         await front.join(match)
         view = await front.view(new.token)
         assert view.status == "running"
-        assert (await refusal(front.submit(old.token, *first_move(view))))[:2] in ENDED
+        draw = pb.SubmitMoveRequest(move={"timos_twist": {"draw": {}}}).move
+        assert (await refusal(front.submit(old.token, view.prompt, draw)))[:2] in ENDED
         assert view.seats[0].name == "Bob"
 
 
