@@ -8,6 +8,7 @@ Values are integers; expectations are in thousandths of a point.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from engine.bots.bot import Bot, Seen
@@ -112,9 +113,10 @@ def _up_to(belief: Belief, value: int) -> int:
     return 1000 * sum(weight for other, weight in belief.items() if other <= value) // sum(belief.values())
 
 
-def _still_to_play(table: Table, seats: Iterable[int], chance: Chance) -> list[Belief]:
-    """What these seats will lay down on their next turns; one without cards ends the game instead."""
-    return [_imagined(table, seat, size, True, chance) for seat in seats if (size := table.hand_sizes[seat])]
+def _still_to_play(table: Table, clockwise: Iterable[int], chance: Chance) -> list[Belief]:
+    """What these seats will lay down next, up to the one whose last card ends the game without a vote."""
+    voted_on = takewhile(lambda seat: table.hand_sizes[seat] > 1, clockwise)
+    return [_imagined(table, seat, table.hand_sizes[seat], True, chance) for seat in voted_on]
 
 
 def _later(stakes: _Stakes, mine: int, beliefs: Iterable[Belief]) -> int:
