@@ -1,6 +1,6 @@
 """What rules of card games have in common: cards in tuples, the deal, and a transition while it goes on."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -75,18 +75,13 @@ class Transition(Generic[S_]):
 
 def public(event: E_) -> E_:
     """Return the event with its private fields at their defaults."""
-    telling: Callable[[E_], E_] = _telling(type(event))
-    return telling(event)
+    kind = type(event)
+    return kind(*[getattr(event, name) for name in _told_to_all(kind)])
 
 
 @cache
-def _telling(kind: type[E_]) -> Callable[[E_], E_]:
-    """What `public` does for one type of event; found once, since a reflection a move would be slow."""
+def _told_to_all(kind: type[Event]) -> tuple[str, ...]:
+    """The fields of a type of event without defaults."""
     private = len(kind.__struct_defaults__)
     assert private, f"{kind.__name__} has no private field"
-    names = kind.__struct_fields__[:-private]
-
-    def telling(event: E_) -> E_:
-        return kind(*[getattr(event, name) for name in names])
-
-    return telling
+    return kind.__struct_fields__[:-private]

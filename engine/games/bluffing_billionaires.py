@@ -4,15 +4,13 @@ Hidden (3.7): nothing. Every card lies on the table or is some seat's to see, an
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from engine.chance import Chance
-from engine.game import Card, Cards, Event, Game, Move, Options, Result, Step, Told, Whispered
-
-T = TypeVar("T")
+from engine.game import Card, Cards, Event, Game, Move, Options, Result, Step
+from engine.vocabulary import Transition, added, ordered, put
 
 CODES = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "10")  # BB-2
 VALUE = {code: int(code) for code in CODES}
@@ -92,14 +90,14 @@ class Played(Event, frozen=True):
     """A card was laid face down; `card` for its owner only."""
 
     seat: int
-    card: str | None
+    card: str | None = None
 
 
 class Discarded(Event, frozen=True):
     """The table card that lay there before left unseen; `card` for its owner only."""
 
     seat: int
-    card: str | None
+    card: str | None = None
 
 
 class Voted(Event, frozen=True):
@@ -228,11 +226,9 @@ class BluffingBillionaires(Game[BluffingBillionairesOptions, State]):
 
     def setup(self, options: BluffingBillionairesOptions, seats: int, chance: Chance) -> Step[State]:
         """3.2; chance: pick(n)."""
-        events: list[Told] = []
-        start = chance.pick(seats)  # BB-5
-        zeros = (0,) * seats
-        state = _deal(options, 1, start, zeros, zeros, None, events)
-        return Step(state, tuple(events))
+        course, zeros = _Course(chance), (0,) * seats
+        course.deal(options, 1, chance.pick(seats), zeros, zeros, None)  # BB-5
+        return course.step()
 
     def legal(self, state: State, seat: int) -> list[Move]:
         """3.3: a hand card in phase PLAY, an answer for voters who still owe one in VOTE."""
@@ -263,12 +259,12 @@ class BluffingBillionaires(Game[BluffingBillionairesOptions, State]):
 
     def apply(self, state: State, seat: int, move: Move, chance: Chance) -> Step[State]:
         """3.3 to 3.5."""
-        events: list[Told] = []
+        course = _Course(chance, state)
         if isinstance(move, Play):
-            state = _play(state, seat, move.card, events)
+            course.play(seat, move.card)
         else:
-            state = _answer(state, Vote(seat, isinstance(move, Challenge)), chance, events)
-        return Step(state, tuple(events))
+            course.answer(Vote(seat, isinstance(move, Challenge)))
+        return course.step()
 
     def default(self, state: State, seat: int) -> Move:
         """3.6."""
@@ -316,137 +312,126 @@ def _owes_answer(state: State, seat: int) -> bool:
     return seat in state.voters and all(vote.seat != seat for vote in state.answers)
 
 
-def _sorted(cards: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(cards, key=VALUE.__getitem__))
+class _Course(Transition[State]):
+    """A deal, or what a move does."""
 
+    __slots__ = ()
 
-def _with(values: tuple[T, ...], seat: int, value: T) -> tuple[T, ...]:
-    return (*values[:seat], value, *values[seat + 1 :])
+    def deal(
+        self,
+        options: BluffingBillionairesOptions,
+        game: int,
+        start: int,
+        points: tuple[int, ...],
+        coins: tuple[int, ...],
+        last_round: LastRound | None,
+    ) -> None:
+        """3.2; BB-4."""
+        seats = len(points)
+        self.tell(GameStarted(game, start))
+        self.state = State(
+            options=options,
+            game=game,
+            start=start,
+            turn=start,
+            phase="play",
+            hands=(CODES,) * seats,
+            table_cards=(None,) * seats,
+            seen_discards=((),) * seats,
+            unseen_discards=((),) * seats,
+            bonus=(BonusPile(),) * seats,
+            points=points,
+            coins=coins,
+            last_round=last_round,
+        )
 
+    def play(self, seat: int, card: str) -> None:
+        """3.3, steps 2 to 5."""
+        state = self.state
+        hand = tuple([other for other in state.hands[seat] if other != card])
+        old, unseen = state.table_cards[seat], state.unseen_discards
+        self.whisper(Played(seat, card), seat)
+        if old is not None:  # BB-6
+            self.whisper(Discarded(seat, old), seat)
+            unseen = put(unseen, seat, ordered((*unseen[seat], old), VALUE))
+        table_cards = put(state.table_cards, seat, card)
+        self.change(hands=put(state.hands, seat, hand), table_cards=table_cards, unseen_discards=unseen)
+        voters = tuple([other for other, lies in enumerate(table_cards) if lies is not None and other != seat])
+        if not hand:  # BB-9
+            self.end_game()
+        elif not voters:  # BB-7
+            self.begin_turn(seat + 1)
+        else:
+            self.change(phase="vote", voters=voters, votes=(), revealed=())
 
-def _deal(
-    options: BluffingBillionairesOptions,
-    game: int,
-    start: int,
-    points: tuple[int, ...],
-    coins: tuple[int, ...],
-    last_round: LastRound | None,
-    events: list[Told],
-) -> State:
-    """3.2; BB-4."""
-    seats = len(points)
-    events.append(GameStarted(game, start))
-    return State(
-        options=options,
-        game=game,
-        start=start,
-        turn=start,
-        phase="play",
-        hands=(CODES,) * seats,
-        table_cards=(None,) * seats,
-        seen_discards=((),) * seats,
-        unseen_discards=((),) * seats,
-        bonus=(BonusPile(),) * seats,
-        points=points,
-        coins=coins,
-        last_round=last_round,
-    )
+    def begin_turn(self, seat: int) -> None:
+        """3.3, step 1, for a seat counted on past the last one."""
+        seat %= len(self.state.hands)
+        self.change(turn=seat, phase="play", voters=(), answers=())
+        if not self.state.hands[seat]:  # BB-10
+            self.end_game()
 
+    def answer(self, vote: Vote) -> None:
+        """3.3, steps 5 and 6; BB-8."""
+        self.tell(Voted(vote.seat))
+        answers = tuple(sorted((*self.state.answers, vote), key=lambda answer: answer.seat))
+        if len(answers) < len(self.state.voters):
+            self.change(answers=answers)
+            return
+        self.tell(VotesShown(answers))
+        self.change(votes=answers)
+        active = self.state.turn
+        challengers = [answer.seat for answer in answers if answer.challenge]
+        if challengers:
+            self.challenge(sorted(challengers, key=lambda seat: (seat - active) % len(self.state.hands)))
+        self.begin_turn(active + 1)  # BB-15
 
-def _play(state: State, seat: int, card: str, events: list[Told]) -> State:
-    """3.3, steps 2 to 5."""
-    hand = tuple([other for other in state.hands[seat] if other != card])
-    old = state.table_cards[seat]
-    unseen = state.unseen_discards
-    events.append(Whispered(Played(seat, None), (seat,), Played(seat, card)))
-    if old is not None:  # BB-6
-        events.append(Whispered(Discarded(seat, None), (seat,), Discarded(seat, old)))
-        unseen = _with(unseen, seat, _sorted((*unseen[seat], old)))
-    state = replace(
-        state,
-        hands=_with(state.hands, seat, hand),
-        table_cards=_with(state.table_cards, seat, card),
-        unseen_discards=unseen,
-    )
-    if not hand:  # BB-9
-        return _end_game(state, events)
-    voters = tuple([other for other, lies in enumerate(state.table_cards) if lies is not None and other != seat])
-    if not voters:  # BB-7
-        return _begin_turn(state, seat + 1, events)
-    return replace(state, phase="vote", voters=voters, votes=(), revealed=())
+    def challenge(self, challengers: list[int]) -> None:
+        """3.4, steps 1 to 3; `challengers` clockwise from the active seat."""
+        state, active = self.state, self.state.turn
+        lying = {seat: card for seat in (active, *challengers) if (card := state.table_cards[seat]) is not None}
+        revealed = tuple(Shown(seat, lying[seat]) for seat in sorted(lying))
+        self.tell(Revealed(revealed))
+        worth = VALUE[lying[active]]
+        hands, bonus, seen = list(state.hands), list(state.bonus), list(state.seen_discards)
 
+        def take(winner: int, loser: int, card: str, source: Literal["hand", "table"]) -> None:
+            bonus[winner] = BonusPile((*bonus[winner].cards, Bonus(card, loser)))
+            self.tell(Took(winner, loser, card, source))
 
-def _begin_turn(state: State, seat: int, events: list[Told]) -> State:
-    """3.3, step 1, for a seat counted on past the last one."""
-    seat %= len(state.hands)
-    state = replace(state, turn=seat, phase="play", voters=(), answers=())
-    return state if state.hands[seat] else _end_game(state, events)  # BB-10
+        for challenger in challengers:  # BB-11
+            winner, loser = (active, challenger) if worth > VALUE[lying[challenger]] else (challenger, active)  # BB-12
+            self.tell(Compared(active, challenger, winner))
+            hand = hands[loser]
+            if hand:  # BB-13
+                place = self.chance.pick(len(hand))
+                hands[loser] = hand[:place] + hand[place + 1 :]
+                take(winner, loser, hand[place], "hand")
+            if len(challengers) == 1:  # BB-14
+                take(winner, loser, lying.pop(loser), "table")
+        for seat, card in lying.items():
+            seen[seat] = ordered((*seen[seat], card), VALUE)
+        cleared = {shown.seat for shown in revealed}
+        self.change(
+            hands=tuple(hands),
+            table_cards=tuple(None if seat in cleared else card for seat, card in enumerate(state.table_cards)),
+            seen_discards=tuple(seen),
+            bonus=tuple(bonus),
+            revealed=revealed,
+        )
 
-
-def _answer(state: State, vote: Vote, chance: Chance, events: list[Told]) -> State:
-    """3.3, steps 5 and 6; BB-8."""
-    events.append(Voted(vote.seat))
-    answers = tuple(sorted((*state.answers, vote), key=lambda answer: answer.seat))
-    if len(answers) < len(state.voters):
-        return replace(state, answers=answers)
-    events.append(VotesShown(answers))
-    state = replace(state, votes=answers)
-    active = state.turn
-    challengers = [answer.seat for answer in answers if answer.challenge]
-    if challengers:
-        clockwise = sorted(challengers, key=lambda seat: (seat - active) % len(state.hands))
-        state = _challenge(state, clockwise, chance, events)
-    return _begin_turn(state, active + 1, events)  # BB-15
-
-
-def _challenge(state: State, challengers: list[int], chance: Chance, events: list[Told]) -> State:
-    """3.4, steps 1 to 3; `challengers` clockwise from the active seat."""
-    active = state.turn
-    lying = {seat: card for seat in (active, *challengers) if (card := state.table_cards[seat]) is not None}
-    revealed = tuple(Shown(seat, lying[seat]) for seat in sorted(lying))
-    events.append(Revealed(revealed))
-    worth = VALUE[lying[active]]
-    hands, bonus, seen = list(state.hands), list(state.bonus), list(state.seen_discards)
-
-    def take(winner: int, loser: int, card: str, source: Literal["hand", "table"]) -> None:
-        bonus[winner] = BonusPile((*bonus[winner].cards, Bonus(card, loser)))
-        events.append(Took(winner, loser, card, source))
-
-    for challenger in challengers:  # BB-11
-        winner, loser = (active, challenger) if worth > VALUE[lying[challenger]] else (challenger, active)  # BB-12
-        events.append(Compared(active, challenger, winner))
-        hand = hands[loser]
-        if hand:  # BB-13
-            place = chance.pick(len(hand))
-            hands[loser] = hand[:place] + hand[place + 1 :]
-            take(winner, loser, hand[place], "hand")
-        if len(challengers) == 1:  # BB-14
-            take(winner, loser, lying.pop(loser), "table")
-    for seat, card in lying.items():
-        seen[seat] = _sorted((*seen[seat], card))
-    cleared = {shown.seat for shown in revealed}
-    return replace(
-        state,
-        hands=tuple(hands),
-        table_cards=tuple(None if seat in cleared else card for seat, card in enumerate(state.table_cards)),
-        seen_discards=tuple(seen),
-        bonus=tuple(bonus),
-        revealed=revealed,
-    )
-
-
-def _end_game(state: State, events: list[Told]) -> State:
-    """3.5; BB-16 to BB-18."""
-    coins = tuple(sum(COINS[won.card] for won in pile.cards) for pile in state.bonus)
-    scores = tuple(sum(map(VALUE.__getitem__, hand)) + coins[seat] for seat, hand in enumerate(state.hands))
-    events.append(GameEnded(state.game, scores, coins))
-    points = tuple(map(int.__add__, state.points, scores))
-    total_coins = tuple(map(int.__add__, state.coins, coins))
-    last_round = LastRound(scores, coins, tuple(map(Cards, state.hands)))
-    if state.game < state.options.games:
-        start = (state.start + 1) % len(points)
-        return _deal(state.options, state.game + 1, start, points, total_coins, last_round, events)
-    ranks = list(zip(points, total_coins, strict=True))
-    winners = tuple(seat for seat, rank in enumerate(ranks) if rank == max(ranks))
-    result = Result(points, winners)
-    return replace(state, points=points, coins=total_coins, last_round=last_round, result=result)
+    def end_game(self) -> None:
+        """3.5; BB-16 to BB-18."""
+        state = self.state
+        coins = tuple(sum(COINS[won.card] for won in pile.cards) for pile in state.bonus)
+        scores = tuple(sum(map(VALUE.__getitem__, hand)) + coins[seat] for seat, hand in enumerate(state.hands))
+        self.tell(GameEnded(state.game, scores, coins))
+        points, total_coins = added(state.points, scores), added(state.coins, coins)
+        last_round = LastRound(scores, coins, tuple(map(Cards, state.hands)))
+        if state.game < state.options.games:
+            start = (state.start + 1) % len(points)
+            self.deal(state.options, state.game + 1, start, points, total_coins, last_round)
+            return
+        ranks = list(zip(points, total_coins, strict=True))
+        winners = tuple(seat for seat, rank in enumerate(ranks) if rank == max(ranks))
+        self.change(points=points, coins=total_coins, last_round=last_round, result=Result(points, winners))

@@ -4,15 +4,14 @@ Hidden (3.7): the whole pile, top first; what infos tell of it is in there again
 """
 
 from collections.abc import Hashable, Mapping
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from engine.chance import Chance
-from engine.game import UNSET, Card, Event, Game, Move, Options, Result, Step, Told, UnsetType, Whispered
+from engine.game import UNSET, Card, Event, Game, Move, Options, Result, Step, UnsetType
+from engine.vocabulary import Transition, dealt, ordered, put, without
 
-T = TypeVar("T")
 Source = Literal["top", "bottom"]
 
 ACTIONS = ("peek", "dodge", "bottom", "shove", "steal", "shield", "shuffle")
@@ -92,7 +91,7 @@ class Peeked(Event, frozen=True):
     """The top of the pile was looked at; `cards` (top first) for the peeker only."""
 
     seat: int
-    cards: tuple[str, ...]
+    cards: tuple[str, ...] = ()
 
 
 class Stole(Event, frozen=True):
@@ -100,7 +99,7 @@ class Stole(Event, frozen=True):
 
     seat: int
     target: int
-    card: str | None
+    card: str | None = None
 
 
 class Drew(Event, frozen=True):
@@ -108,7 +107,7 @@ class Drew(Event, frozen=True):
 
     seat: int
     source: Source
-    card: str | None
+    card: str | None = None
 
 
 class BombDrawn(Event, frozen=True):
@@ -123,7 +122,7 @@ class BombReturned(Event, frozen=True):
     """A defused bomb is back in the pile; `index` for the placer only."""
 
     seat: int
-    index: int | None
+    index: int | None = None
 
 
 class Shuffled(Event, frozen=True):
@@ -231,15 +230,14 @@ class Bombenziehen(Game[BombenziehenOptions, State]):
         duds = ("dud",) * copies("dud", seats)
         early, late = (duds, ()) if options.duds_in_start_hand else ((), duds)  # BZ-4
         stock = chance.shuffle((*(kind for kind in ACTIONS for _ in range(copies(kind, seats))), *early))
-        dealt = DEALT * seats
-        hands = tuple(_sorted((*stock[(seat - start) % seats : dealt : seats], "cutter")) for seat in range(seats))
+        hands = tuple(ordered((*hand, "cutter"), ORDER) for hand in dealt(stock, seats, DEALT, start))
         cutters = ("cutter",) * spare_cutters(seats)
         bombs = ("bomb",) * copies("bomb", seats)
         state = State(
             turn=start,
             phase="act",
             owed=1,
-            pile=chance.shuffle((*stock[dealt:], *late, *cutters, *bombs)),
+            pile=chance.shuffle((*stock[DEALT * seats :], *late, *cutters, *bombs)),
             alive=(True,) * seats,
             shields=(False,) * seats,
             hands=hands,
@@ -280,15 +278,17 @@ class Bombenziehen(Game[BombenziehenOptions, State]):
 
     def apply(self, state: State, seat: int, move: Move, chance: Chance) -> Step[State]:
         """3.3 to 3.6."""
+        course = _Course(chance, state)
         match move:
             case Play(card=card, target=target):
-                return _play(state, seat, card, target, chance)
+                course.play(seat, card, target)
             case Place(index=index):
-                return _return_bomb(state, seat, index)
+                course.return_bomb(seat, index)
             case PlaceRandom():
-                return _return_bomb(state, seat, chance.pick(len(state.pile) + 1))
+                course.return_bomb(seat, chance.pick(len(state.pile) + 1))
             case _:
-                return _draw(state, seat, "top", [])
+                course.draw(seat, "top")
+        return course.step()
 
     def default(self, state: State, seat: int) -> Move:
         """3.8."""
@@ -323,147 +323,128 @@ class Bombenziehen(Game[BombenziehenOptions, State]):
         return state.result
 
 
-def _sorted(hand: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(hand, key=ORDER.__getitem__))
-
-
-def _without(hand: tuple[str, ...], kind: str) -> tuple[str, ...]:
-    place = hand.index(kind)
-    return hand[:place] + hand[place + 1 :]
-
-
-def _with(values: tuple[T, ...], seat: int, value: T) -> tuple[T, ...]:
-    return (*values[:seat], value, *values[seat + 1 :])
-
-
 def _next(state: State, seat: int) -> int:
     """Return the first living seat clockwise after `seat`."""
     seats = len(state.alive)
     return next(other for step in range(1, seats) if state.alive[other := (seat + step) % seats])
 
 
-def _play(state: State, seat: int, card: str, target: int | UnsetType, chance: Chance) -> Step[State]:
-    """3.3, the card first discarded."""
-    aimed = _next(state, seat) if card == "shove" else None if target is UNSET else target  # BZ-8
-    blocked = aimed is not None and state.shields[aimed]
-    events: list[Told] = [Played(seat, card, aimed, blocked)]
-    state = replace(
-        state,
-        hands=_with(state.hands, seat, _without(state.hands[seat], card)),
-        discard=(*state.discard, card),
-    )
-    if blocked and aimed is not None:
-        state = replace(state, shields=_with(state.shields, aimed, False))
-    match card:
-        case "peek":
-            state = _peek(state, seat, events)
-        case "dodge":
-            state = _pay(state, seat)
-        case "bottom":
-            return _draw(state, seat, "bottom", events)
-        case "shove" if aimed is not None:
-            state = replace(state, turn=aimed, owed=1 if blocked else SHOVED)  # BZ-7, BZ-10
-        case "steal" if aimed is not None and not blocked:
-            state = _steal(state, seat, aimed, chance, events)
-        case "shield":
-            state = replace(state, shields=_with(state.shields, seat, True))
-        case "shuffle":
-            state = replace(state, pile=chance.shuffle(state.pile), infos=((),) * len(state.infos))  # BZ-13
-            events.append(Shuffled(seat))
-    return Step(state, tuple(events))
+class _Course(Transition[State]):
+    """What a move does."""
 
+    __slots__ = ()
 
-def _peek(state: State, seat: int, events: list[Told]) -> State:
-    """3.6; BZ-12."""
-    cards = state.pile[:PEEKED]
-    events.append(Whispered(Peeked(seat, ()), (seat,), Peeked(seat, cards)))
-    deeper = (entry for entry in state.infos[seat] if entry.index >= PEEKED)
-    info = (*(Known(index, card) for index, card in enumerate(cards)), *deeper)
-    return replace(state, infos=_with(state.infos, seat, info))
+    def play(self, seat: int, card: str, target: int | UnsetType) -> None:
+        """3.3, the card first discarded."""
+        state = self.state
+        aimed = _next(state, seat) if card == "shove" else None if target is UNSET else target  # BZ-8
+        blocked = aimed is not None and state.shields[aimed]
+        self.tell(Played(seat, card, aimed, blocked))
+        self.change(hands=put(state.hands, seat, without(state.hands[seat], card)), discard=(*state.discard, card))
+        if blocked and aimed is not None:
+            self.change(shields=put(state.shields, aimed, False))
+        match card:
+            case "peek":
+                self.peek(seat)
+            case "dodge":
+                self.pay(seat)
+            case "bottom":
+                self.draw(seat, "bottom")
+            case "shove" if aimed is not None:
+                self.change(turn=aimed, owed=1 if blocked else SHOVED)  # BZ-7, BZ-10
+            case "steal" if aimed is not None and not blocked:
+                self.steal(seat, aimed)
+            case "shield":
+                self.change(shields=put(state.shields, seat, True))
+            case "shuffle":
+                self.change(pile=self.chance.shuffle(state.pile), infos=((),) * len(state.infos))  # BZ-13
+                self.tell(Shuffled(seat))
 
+    def peek(self, seat: int) -> None:
+        """3.6; BZ-12."""
+        cards = self.state.pile[:PEEKED]
+        self.whisper(Peeked(seat, cards), seat)
+        deeper = (entry for entry in self.state.infos[seat] if entry.index >= PEEKED)
+        info = (*(Known(index, card) for index, card in enumerate(cards)), *deeper)
+        self.change(infos=put(self.state.infos, seat, info))
 
-def _steal(state: State, seat: int, target: int, chance: Chance, events: list[Told]) -> State:
-    victim = state.hands[target]
-    place = chance.pick(len(victim))
-    card = victim[place]
-    events.append(Whispered(Stole(seat, target, None), (seat, target), Stole(seat, target, card)))
-    hands = _with(state.hands, target, victim[:place] + victim[place + 1 :])
-    return replace(state, hands=_with(hands, seat, _sorted((*hands[seat], card))))
+    def steal(self, seat: int, target: int) -> None:
+        hands = self.state.hands
+        victim = hands[target]
+        place = self.chance.pick(len(victim))
+        card = victim[place]
+        self.whisper(Stole(seat, target, card), seat, target)
+        hands = put(hands, target, victim[:place] + victim[place + 1 :])
+        self.change(hands=put(hands, seat, ordered((*hands[seat], card), ORDER)))
 
+    def draw(self, seat: int, source: Source) -> None:
+        """3.4, with what it does to infos (3.6)."""
+        state = self.state
+        assert state.pile  # BZ-19
+        if source == "top":
+            card, pile = state.pile[0], state.pile[1:]
+            infos = tuple(
+                tuple(Known(entry.index - 1, entry.card) for entry in info if entry.index) if info else info
+                for info in state.infos
+            )
+        else:
+            card, pile = state.pile[-1], state.pile[:-1]
+            infos = tuple(
+                info[:-1] if info and info[-1].index == len(pile) else info  # the deepest entry is the last
+                for info in state.infos
+            )
+        hand = state.hands[seat]
+        if card != "bomb":
+            self.whisper(Drew(seat, source, card), seat)
+            self.change(pile=pile, infos=infos, hands=put(state.hands, seat, ordered((*hand, card), ORDER)))
+            self.pay(seat)
+            return
+        defused = "cutter" in hand  # BZ-16
+        self.tell(BombDrawn(seat, source, defused))
+        self.change(pile=pile, infos=infos)
+        if defused:
+            hands = put(state.hands, seat, without(hand, "cutter"))
+            self.change(phase="place_bomb", hands=hands, discard=(*state.discard, "cutter"))
+        else:
+            self.eliminate(seat)
 
-def _draw(state: State, seat: int, source: Source, events: list[Told]) -> Step[State]:
-    """3.4, with what it does to infos (3.6)."""
-    assert state.pile  # BZ-19
-    if source == "top":
-        card, pile = state.pile[0], state.pile[1:]
-        infos = tuple(
-            tuple(Known(entry.index - 1, entry.card) for entry in info if entry.index) if info else info
-            for info in state.infos
+    def return_bomb(self, seat: int, index: int) -> None:
+        """3.4, 3.6: the placer is told the place (BZ-14), all others lose their infos. Pays for the draw (BZ-17)."""
+        info, pile = self.state.infos[seat], self.state.pile
+        above = (entry for entry in info if entry.index < index)
+        below = (Known(entry.index + 1, entry.card) for entry in info if entry.index >= index)
+        self.change(
+            phase="act",
+            pile=(*pile[:index], "bomb", *pile[index:]),
+            infos=put(((),) * len(self.state.infos), seat, (*above, Known(index, "bomb"), *below)),
         )
-    else:
-        card, pile = state.pile[-1], state.pile[:-1]
-        infos = tuple(
-            info[:-1] if info and info[-1].index == len(pile) else info  # the deepest entry is the last
-            for info in state.infos
+        self.whisper(BombReturned(seat, index), seat)
+        self.pay(seat)
+
+    def pay(self, seat: int) -> None:
+        """One owed draw less; 3.5."""
+        if self.state.owed > 1:
+            self.change(owed=self.state.owed - 1)
+        else:
+            self.change(turn=_next(self.state, seat), owed=1)
+
+    def eliminate(self, seat: int) -> None:
+        """3.4, third case; BZ-18."""
+        state = self.state
+        left = (*state.hands[seat], "bomb")
+        self.tell(Eliminated(seat, left))
+        out, seats, follower = (*state.out, seat), len(state.alive), _next(state, seat)
+        self.change(
+            alive=put(state.alive, seat, False),
+            shields=put(state.shields, seat, False),
+            hands=put(state.hands, seat, ()),
+            infos=put(state.infos, seat, ()),
+            discard=state.discard + left,
+            out=out,
         )
-    hand = state.hands[seat]
-    if card != "bomb":
-        events.append(Whispered(Drew(seat, source, None), (seat,), Drew(seat, source, card)))
-        hands = _with(state.hands, seat, _sorted((*hand, card)))
-        return Step(_pay(replace(state, pile=pile, infos=infos, hands=hands), seat), tuple(events))
-    defused = "cutter" in hand  # BZ-16
-    events.append(BombDrawn(seat, source, defused))
-    if not defused:
-        return _eliminate(replace(state, pile=pile, infos=infos), seat, events)
-    state = replace(
-        state,
-        phase="place_bomb",
-        pile=pile,
-        infos=infos,
-        hands=_with(state.hands, seat, _without(hand, "cutter")),
-        discard=(*state.discard, "cutter"),
-    )
-    return Step(state, tuple(events))
-
-
-def _return_bomb(state: State, seat: int, index: int) -> Step[State]:
-    """3.4, 3.6: the placer is told the place (BZ-14), all others lose their infos. Pays for the draw (BZ-17)."""
-    info = state.infos[seat]
-    above = (entry for entry in info if entry.index < index)
-    below = (Known(entry.index + 1, entry.card) for entry in info if entry.index >= index)
-    state = replace(
-        state,
-        phase="act",
-        pile=(*state.pile[:index], "bomb", *state.pile[index:]),
-        infos=_with(((),) * len(state.infos), seat, (*above, Known(index, "bomb"), *below)),
-    )
-    return Step(_pay(state, seat), (Whispered(BombReturned(seat, None), (seat,), BombReturned(seat, index)),))
-
-
-def _pay(state: State, seat: int) -> State:
-    """One owed draw less; 3.5."""
-    if state.owed > 1:
-        return replace(state, owed=state.owed - 1)
-    return replace(state, turn=_next(state, seat), owed=1)
-
-
-def _eliminate(state: State, seat: int, events: list[Told]) -> Step[State]:
-    """3.4, third case; BZ-18."""
-    left = (*state.hands[seat], "bomb")
-    events.append(Eliminated(seat, left))
-    state = replace(
-        state,
-        alive=_with(state.alive, seat, False),
-        shields=_with(state.shields, seat, False),
-        hands=_with(state.hands, seat, ()),
-        infos=_with(state.infos, seat, ()),
-        discard=state.discard + left,
-        out=(*state.out, seat),
-    )
-    follower = _next(state, seat)
-    seats = len(state.alive)
-    if len(state.out) < seats - 1:
-        return Step(replace(state, turn=follower, owed=1), tuple(events))
-    events.append(Won(follower))
-    places = tuple(1 if other == follower else seats - state.out.index(other) for other in range(seats))
-    return Step(replace(state, owed=0, result=Result(places, (follower,))), tuple(events))
+        if len(out) < seats - 1:
+            self.change(turn=follower, owed=1)
+            return
+        self.tell(Won(follower))
+        places = tuple(1 if other == follower else seats - out.index(other) for other in range(seats))
+        self.change(owed=0, result=Result(places, (follower,)))

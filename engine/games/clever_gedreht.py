@@ -11,7 +11,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from engine.chance import Chance
-from engine.game import UNSET, Card, Cards, Event, Game, Move, Options, Result, Step, Told, UnsetType, Whispered
+from engine.game import UNSET, Card, Cards, Event, Game, Move, Options, Result, Step, UnsetType
+from engine.vocabulary import Transition, added, dealt, put
 
 NUMBERS = tuple("123456789")
 ACTIONS = ("flip", "swap")
@@ -89,7 +90,7 @@ class Drew(Event, frozen=True):
     """A card was drawn; a number for the drawer only, an action card for everybody (CG-10)."""
 
     seat: int
-    card: str | None
+    card: str | None = None
 
 
 class Took(Event, frozen=True):
@@ -106,7 +107,7 @@ class Used(Event, frozen=True):
     slot: int
     face: Face
     replaced: str
-    card: str | None
+    card: str | None = None
 
 
 class Rejected(Event, frozen=True):
@@ -264,7 +265,9 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
 
     def setup(self, options: CleverGedrehtOptions, seats: int, chance: Chance) -> Step[State]:
         """3.2; chance: pick(n), shuffle(deck)."""
-        return _deal(options, 1, chance.pick(seats), (0,) * seats, None, chance, [])  # CG-20
+        course = _Course(chance)
+        course.deal(options, 1, chance.pick(seats), (0,) * seats, None)  # CG-20
+        return course.step()
 
     def legal(self, state: State, seat: int) -> list[Move]:
         """3.3, for the seat on turn."""
@@ -298,31 +301,35 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
 
     def apply(self, state: State, seat: int, move: Move, chance: Chance) -> Step[State]:
         """3.3."""
-        events: list[Told] = []
+        course = _Course(chance, state)
         match move:
             case Draw():
-                return _draw(state, chance, events)
+                course.draw()
             case Take():
                 card = state.discards[-1]
-                state = replace(state, phase="use", taken=card, discards=state.discards[:-1])
-                return Step(state, (Took(seat, card),))
+                course.tell(Took(seat, card))
+                course.change(phase="use", taken=card, discards=state.discards[:-1])
             case Use(slot=slot, face=face):
-                state = _use(state, slot, face, events)
+                course.use(slot, face)
+                course.end_turn()
             case Reject(slot=slot):  # CG-9
                 card = _in_hand(state)
-                events.append(Rejected(seat, slot, card))
-                state = _turn(state, seat, slot, state.open[seat][slot], "turned")
-                state = replace(state, discards=(*state.discards, card), taken=None, drawn=None)
+                course.tell(Rejected(seat, slot, card))
+                course.turn(seat, slot, state.open[seat][slot], "turned")
+                course.change(discards=(*state.discards, card), taken=None, drawn=None)
+                course.end_turn()
             case Flip(seat=target, slot=slot):
                 card = state.turned[target][slot]
-                events.append(Flipped(seat, target, slot, card))
-                state = _turn(state, target, slot, card, "open")
+                course.tell(Flipped(seat, target, slot, card))
+                course.turn(target, slot, card, "open")
+                course.end_turn()
             case Swap(slot=slot, seat=target, other_slot=other_slot):  # CG-13
                 card, other_card = state.open[seat][slot], state.open[target][other_slot]
-                events.append(Swapped(seat, slot, target, other_slot, card, other_card))
-                state = _turn(state, seat, slot, other_card, "open")
-                state = _turn(state, target, other_slot, card, "open")
-        return _end_turn(state, chance, events)
+                course.tell(Swapped(seat, slot, target, other_slot, card, other_card))
+                course.turn(seat, slot, other_card, "open")
+                course.turn(target, other_slot, card, "open")
+                course.end_turn()
+        return course.step()
 
     def default(self, state: State, seat: int) -> Move:
         """3.5."""
@@ -402,105 +409,100 @@ def _in_hand(state: State) -> str:
     return card
 
 
-def _with_card(grids: tuple[tuple[str, ...], ...], seat: int, slot: int, card: str) -> tuple[tuple[str, ...], ...]:
-    grid = grids[seat]
-    return (*grids[:seat], (*grid[:slot], card, *grid[slot + 1 :]), *grids[seat + 1 :])
+class _Course(Transition[State]):
+    """A deal, or what a move does."""
 
+    __slots__ = ()
 
-def _turn(state: State, seat: int, slot: int, card: str, face: Face) -> State:
-    """The state with this card in the slot, that face up."""
-    return replace(
-        state,
-        open=_with_card(state.open, seat, slot, card if face == "open" else ""),
-        turned=_with_card(state.turned, seat, slot, card if face == "turned" else ""),
-    )
+    def deal(
+        self, options: CleverGedrehtOptions, number: int, dealer: int, totals: tuple[int, ...], last: LastRound | None
+    ) -> None:
+        """3.2, steps 2 to 5."""
+        n = len(totals)
+        slots = 7 if n >= MANY else 9  # CG-3
+        deck = self.chance.shuffle(DECK)
+        first = (dealer + 1) % n
+        top = deck[slots * n]
+        self.tell(RoundStarted(number, dealer, top))
+        self.state = State(
+            options=options,
+            round=number,
+            dealer=dealer,
+            turn=first,
+            phase="source",
+            open=dealt(deck, n, slots, first),
+            turned=((("",) * slots),) * n,
+            draw_pile=deck[slots * n + 1 :],
+            discards=(top,),
+            totals=totals,
+            last_round=last,
+        )
 
+    def draw(self) -> None:
+        """3.3, `draw`."""
+        seat, pile, discards = self.state.turn, self.state.draw_pile, self.state.discards
+        if not pile:  # CG-18
+            pile, discards = self.chance.shuffle(discards[:-1]), discards[-1:]
+            self.tell(Reshuffled(len(pile)))
+        card, pile = pile[0], pile[1:]
+        if card in NUMBERS:
+            self.whisper(Drew(seat, card), seat)
+            self.change(phase="decide", draw_pile=pile, discards=discards, drawn=card)
+            return
+        self.tell(Drew(seat, card))
+        self.change(draw_pile=pile, discards=(*discards, card))  # CG-10
+        if _targets(self.state, card):
+            self.change(phase="flip" if card == "flip" else "swap")
+        else:
+            self.tell(Fizzled(seat, card))  # CG-11, CG-14
+            self.end_turn()
 
-def _deal(
-    options: CleverGedrehtOptions,
-    number: int,
-    dealer: int,
-    totals: tuple[int, ...],
-    last_round: LastRound | None,
-    chance: Chance,
-    events: list[Told],
-) -> Step[State]:
-    """3.2, steps 2 to 5."""
-    n = len(totals)
-    slots = 7 if n >= MANY else 9  # CG-3
-    deck = chance.shuffle(DECK)
-    first = (dealer + 1) % n
-    top = deck[slots * n]
-    events.append(RoundStarted(number, dealer, top))
-    state = State(
-        options=options,
-        round=number,
-        dealer=dealer,
-        turn=first,
-        phase="source",
-        open=tuple(deck[(seat - first) % n : slots * n : n] for seat in range(n)),
-        turned=((("",) * slots),) * n,
-        draw_pile=deck[slots * n + 1 :],
-        discards=(top,),
-        totals=totals,
-        last_round=last_round,
-    )
-    return Step(state, tuple(events))
+    def use(self, slot: int, face: Face) -> None:
+        """3.3, `use`."""
+        state = self.state
+        seat, card, replaced = state.turn, _in_hand(state), state.open[state.turn][slot]
+        used = Used(seat, slot, face, replaced, card)
+        if face == "turned" and state.taken is None:
+            self.whisper(used, seat)
+        else:
+            self.tell(used)
+        self.turn(seat, slot, card, face)
+        self.change(discards=(*state.discards, replaced), taken=None, drawn=None)
 
+    def turn(self, seat: int, slot: int, card: str, face: Face) -> None:
+        """A card into a slot, that face up."""
+        up, down = self.state.open, self.state.turned
+        self.change(
+            open=put(up, seat, put(up[seat], slot, card if face == "open" else "")),
+            turned=put(down, seat, put(down[seat], slot, card if face == "turned" else "")),
+        )
 
-def _draw(state: State, chance: Chance, events: list[Told]) -> Step[State]:
-    """3.3, `draw`."""
-    seat, pile, discards = state.turn, state.draw_pile, state.discards
-    if not pile:  # CG-18
-        pile, discards = chance.shuffle(discards[:-1]), discards[-1:]
-        events.append(Reshuffled(len(pile)))
-    card, pile = pile[0], pile[1:]
-    if card in NUMBERS:
-        events.append(Whispered(Drew(seat, None), (seat,), Drew(seat, card)))
-        return Step(replace(state, phase="decide", draw_pile=pile, discards=discards, drawn=card), tuple(events))
-    events.append(Drew(seat, card))
-    state = replace(state, draw_pile=pile, discards=(*discards, card))  # CG-10
-    if _targets(state, card):
-        return Step(replace(state, phase="flip" if card == "flip" else "swap"), tuple(events))
-    events.append(Fizzled(seat, card))  # CG-11, CG-14
-    return _end_turn(state, chance, events)
+    def end_turn(self) -> None:
+        """3.3, end of turn."""
+        seat, finisher = self.state.turn, self.state.finisher
+        following = (seat + 1) % len(self.state.open)
+        if finisher is None and not any(self.state.open[seat]):  # CG-16
+            finisher = seat
+            self.tell(LastLap(seat))
+        elif following == finisher:
+            self.end_round()
+            return
+        self.change(turn=following, phase="source", finisher=finisher)
 
-
-def _use(state: State, slot: int, face: Face, events: list[Told]) -> State:
-    """3.3, `use`."""
-    seat, card, replaced = state.turn, _in_hand(state), state.open[state.turn][slot]
-    used = Used(seat, slot, face, replaced, card)
-    secret = face == "turned" and state.taken is None
-    events.append(Whispered(Used(seat, slot, face, replaced, None), (seat,), used) if secret else used)
-    state = _turn(state, seat, slot, card, face)
-    return replace(state, discards=(*state.discards, replaced), taken=None, drawn=None)
-
-
-def _end_turn(state: State, chance: Chance, events: list[Told]) -> Step[State]:
-    """3.3, end of turn."""
-    seat, finisher = state.turn, state.finisher
-    following = (seat + 1) % len(state.open)
-    if finisher is None and not any(state.open[seat]):  # CG-16
-        finisher = seat
-        events.append(LastLap(seat))
-    elif following == finisher:
-        return _end_round(state, chance, events)
-    return Step(replace(state, turn=following, phase="source", finisher=finisher), tuple(events))
-
-
-def _end_round(state: State, chance: Chance, events: list[Told]) -> Step[State]:
-    """3.4."""
-    scores = tuple(sum(VALUE[card] for card in grid if card) for grid in state.turned)
-    totals = tuple(total + score for total, score in zip(state.totals, scores, strict=True))
-    hands = tuple(
-        Cards(tuple(up or down for up, down in zip(*grids, strict=True)))
-        for grids in zip(state.open, state.turned, strict=True)
-    )
-    last_round = LastRound(scores, hands)
-    events.append(RoundEnded(state.round, scores))
-    if state.round == state.options.rounds:
-        best = max(totals)  # CG-4
-        result = Result(totals, tuple(seat for seat, total in enumerate(totals) if total == best))
-        return Step(replace(state, totals=totals, last_round=last_round, result=result), tuple(events))
-    dealer = (state.dealer + 1) % len(totals)
-    return _deal(state.options, state.round + 1, dealer, totals, last_round, chance, events)
+    def end_round(self) -> None:
+        """3.4."""
+        state = self.state
+        scores = tuple(sum(VALUE[card] for card in grid if card) for grid in state.turned)
+        totals = added(state.totals, scores)
+        hands = tuple(
+            Cards(tuple(up or down for up, down in zip(*grids, strict=True)))
+            for grids in zip(state.open, state.turned, strict=True)
+        )
+        last_round = LastRound(scores, hands)
+        self.tell(RoundEnded(state.round, scores))
+        if state.round == state.options.rounds:
+            best = max(totals)  # CG-4
+            result = Result(totals, tuple(seat for seat, total in enumerate(totals) if total == best))
+            self.change(totals=totals, last_round=last_round, result=result)
+        else:
+            self.deal(state.options, state.round + 1, (state.dealer + 1) % len(totals), totals, last_round)

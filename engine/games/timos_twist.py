@@ -7,10 +7,10 @@ from collections.abc import Hashable
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from engine.chance import Chance
-from engine.game import UNSET, Card, Cards, Event, Game, Move, Options, Result, Step, Told, UnsetType, Whispered
+from engine.game import UNSET, Card, Cards, Event, Game, Move, Options, Result, Step, UnsetType
+from engine.vocabulary import Transition, added, dealt, ordered, put, without
 
 COLORS = ("blue", "green", "orange", "pink")
 SYMBOLS = (*"0123456789", "skip", "twist", "plus2")
@@ -104,7 +104,7 @@ class Drew(Event, frozen=True):
     seat: int
     count: int
     reason: Literal["turn", "penalty", "caught"]
-    cards: tuple[str, ...]
+    cards: tuple[str, ...] = ()
 
 
 class Kept(Event, frozen=True):
@@ -222,8 +222,9 @@ class TimosTwist(Game[TimosTwistOptions, State]):
 
     def setup(self, options: TimosTwistOptions, seats: int, chance: Chance) -> Step[State]:
         """3.3; chance: pick(n), shuffle(deck)."""
-        dealer = chance.pick(seats)
-        return _deal(options, 1, dealer, (0,) * seats, None, chance, [])
+        course = _Course(chance)
+        course.deal(options, 1, chance.pick(seats), (0,) * seats, None)
+        return course.step()
 
     def legal(self, state: State, seat: int) -> list[Move]:
         """3.6 for the seat on turn, 3.8 for everybody while a window is open."""
@@ -261,30 +262,32 @@ class TimosTwist(Game[TimosTwistOptions, State]):
 
     def apply(self, state: State, seat: int, move: Move, chance: Chance) -> Step[State]:
         """3.6 to 3.9."""
-        events: list[Told] = []
+        course = _Course(chance, state)
         match move:
             case Play(card=card, color=color, timo=timo):
-                return _play(state, seat, card, color or None, timo=timo is True, chance=chance, events=events)
+                course.play(seat, card, color or None, timo=timo is True)
             case PlayDrawn(color=color, timo=timo):
                 assert state.drawn is not None
-                return _play(state, seat, state.drawn, color or None, timo=timo is True, chance=chance, events=events)
+                course.play(seat, state.drawn, color or None, timo=timo is True)
             case CallTimo():
-                return Step(replace(state, window=None), (TimoCalled(seat),))
+                course.change(window=None)
+                course.tell(TimoCalled(seat))
             case Catch():
                 assert state.window is not None
-                events.append(Caught(state.window, seat))
-                state, _ = _draw(replace(state, window=None), state.window, 2, "caught", chance, events)  # TT-18
+                course.change(window=None)
+                course.tell(Caught(state.window, seat))
+                course.draw(state.window, 2, "caught")  # TT-18
             case Keep():
-                events.append(Kept(seat))
-                state = replace(state, turn=_next(state), phase="play", drawn=None, window=None)
+                course.tell(Kept(seat))
+                course.change(turn=_next(state), phase="play", drawn=None, window=None)
             case Take():
-                state, _ = _draw(state, seat, state.pending, "penalty", chance, events)
-                state = replace(state, turn=_next(state), phase="play", pending=0, window=None)  # TT-9
+                course.draw(seat, state.pending, "penalty")
+                course.change(turn=_next(state), phase="play", pending=0, window=None)  # TT-9
             case Draw():
-                state, drawn = _draw(replace(state, window=None), seat, 1, "turn", chance, events)
+                drawn = course.draw(seat, 1, "turn")
                 after = {"phase": "drawn", "drawn": drawn[0]} if drawn else {"turn": _next(state)}  # TT-5, TT-20
-                state = replace(state, **after)
-        return Step(state, tuple(events))
+                course.change(**after, window=None)
+        return course.step()
 
     def default(self, state: State, seat: int) -> Move:
         """3.10."""
@@ -364,113 +367,92 @@ def _next(state: State, steps: int = 1) -> int:
     return (state.turn + steps * state.direction) % len(state.hands)
 
 
-def _with_hand(state: State, seat: int, hand: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    return (*state.hands[:seat], hand, *state.hands[seat + 1 :])
+class _Course(Transition[State]):
+    """A deal, or what a move does."""
 
+    __slots__ = ()
 
-def _deal(
-    options: TimosTwistOptions,
-    number: int,
-    dealer: int,
-    totals: tuple[int, ...],
-    last_round: LastRound | None,
-    chance: Chance,
-    events: list[Told],
-) -> Step[State]:
-    """3.3, steps 2 to 5."""
-    n = len(totals)
-    deck = chance.shuffle(DECK)
-    first = (dealer + 1) % n
-    hands = tuple(tuple(sorted(deck[(seat - first) % n : HAND * n : n], key=ORDER.__getitem__)) for seat in range(n))
-    top = deck[HAND * n]
-    events.append(RoundStarted(number, dealer, top))
-    state = State(
-        options=options,
-        round=number,
-        dealer=dealer,
-        turn=first,
-        phase="play",
-        direction=1,  # TT-22
-        color=COLOR.get(top),  # TT-3
-        pending=0,
-        draw_pile=deck[HAND * n + 1 :],
-        discards=(top,),
-        hands=hands,
-        totals=totals,
-        last_round=last_round,
-    )
-    return Step(state, tuple(events))
+    def deal(
+        self, options: TimosTwistOptions, number: int, dealer: int, totals: tuple[int, ...], last: LastRound | None
+    ) -> None:
+        """3.3, steps 2 to 5."""
+        n = len(totals)
+        deck = self.chance.shuffle(DECK)
+        first = (dealer + 1) % n
+        top = deck[HAND * n]
+        self.tell(RoundStarted(number, dealer, top))
+        self.state = State(
+            options=options,
+            round=number,
+            dealer=dealer,
+            turn=first,
+            phase="play",
+            direction=1,  # TT-22
+            color=COLOR.get(top),  # TT-3
+            pending=0,
+            draw_pile=deck[HAND * n + 1 :],
+            discards=(top,),
+            hands=tuple(ordered(hand, ORDER) for hand in dealt(deck, n, HAND, first)),
+            totals=totals,
+            last_round=last,
+        )
 
+    def draw(self, seat: int, count: int, reason: Literal["turn", "penalty", "caught"]) -> tuple[str, ...]:
+        """3.5: up to `count` cards into the seat's hand. Return what was drawn, in order."""
+        state = self.state
+        pile, discards = state.draw_pile, state.discards
+        drawn: tuple[str, ...] = ()
+        for _ in range(count):
+            if not pile:  # TT-20
+                pile, discards = self.chance.shuffle(discards[:-1]), discards[-1:]
+                if not pile:
+                    break
+                self.tell(Reshuffled(len(pile)))
+            drawn, pile = (*drawn, pile[0]), pile[1:]
+        self.whisper(Drew(seat, len(drawn), reason, drawn), seat)
+        hand = ordered((*state.hands[seat], *drawn), ORDER)
+        self.change(draw_pile=pile, discards=discards, hands=put(state.hands, seat, hand))
+        return drawn
 
-def _draw(
-    state: State,
-    seat: int,
-    count: int,
-    reason: Literal["turn", "penalty", "caught"],
-    chance: Chance,
-    events: list[Told],
-) -> tuple[State, tuple[str, ...]]:
-    """3.5: up to `count` cards into the seat's hand; also what was drawn, in order."""
-    pile, discards = state.draw_pile, state.discards
-    drawn: tuple[str, ...] = ()
-    for _ in range(count):
-        if not pile:  # TT-20
-            pile, discards = chance.shuffle(discards[:-1]), discards[-1:]
-            if not pile:
-                break
-            events.append(Reshuffled(len(pile)))
-        drawn, pile = (*drawn, pile[0]), pile[1:]
-    hand = tuple(sorted((*state.hands[seat], *drawn), key=ORDER.__getitem__))
-    events.append(Whispered(Drew(seat, len(drawn), reason, ()), (seat,), Drew(seat, len(drawn), reason, drawn)))
-    return replace(state, draw_pile=pile, discards=discards, hands=_with_hand(state, seat, hand)), drawn
+    def play(self, seat: int, card: str, named: str | None, *, timo: bool) -> None:
+        """3.7."""
+        state = self.state
+        hand = without(state.hands[seat], card)
+        self.tell(Played(seat, card, named, timo, state.phase == "drawn"))
+        played = {"hands": put(state.hands, seat, hand), "discards": (*state.discards, card), "drawn": None}
+        if not hand:
+            self.change(**played, window=None)
+            self.end_round(seat)
+            return
+        symbol = SYMBOL[card]
+        direction, pending, steps = state.direction, state.pending, 1
+        if symbol == "skip":  # TT-12
+            steps = 2
+        elif symbol == "twist":
+            direction = -direction
+            steps = 0 if len(state.hands) == 2 and state.options.twist_skips_two else 1
+        else:
+            pending += PENALTY.get(symbol, 0)
+        late = len(hand) == 1 and state.options.timo == "call" and not timo
+        self.change(
+            **played,
+            color=named or COLOR.get(card),
+            direction=direction,
+            turn=(seat + steps * direction) % len(state.hands),
+            pending=pending,
+            phase="pending" if pending else "play",
+            window=seat if late else None,  # TT-15
+        )
 
-
-def _play(
-    state: State, seat: int, card: str, named: str | None, *, timo: bool, chance: Chance, events: list[Told]
-) -> Step[State]:
-    """3.7."""
-    hand = tuple(other for other in state.hands[seat] if other != card)
-    events.append(Played(seat, card, named, timo, state.phase == "drawn"))
-    state = replace(
-        state,
-        hands=_with_hand(state, seat, hand),
-        discards=(*state.discards, card),
-        drawn=None,
-        window=None,
-    )
-    if not hand:
-        return _end_round(state, seat, chance, events)
-    symbol = SYMBOL[card]
-    direction, pending, steps = state.direction, state.pending, 1
-    if symbol == "skip":  # TT-12
-        steps = 2
-    elif symbol == "twist":
-        direction = -direction
-        steps = 0 if len(state.hands) == 2 and state.options.twist_skips_two else 1
-    else:
-        pending += PENALTY.get(symbol, 0)
-    late = len(hand) == 1 and state.options.timo == "call" and not timo
-    state = replace(
-        state,
-        color=named or COLOR.get(card),
-        direction=direction,
-        turn=(seat + steps * direction) % len(state.hands),
-        pending=pending,
-        phase="pending" if pending else "play",
-        window=seat if late else None,  # TT-15
-    )
-    return Step(state, tuple(events))
-
-
-def _end_round(state: State, winner: int, chance: Chance, events: list[Told]) -> Step[State]:
-    """3.9; TT-19: what was pending lapses."""
-    gain = sum(VALUE[card] for hand in state.hands for card in hand)
-    scores = tuple(gain if seat == winner else 0 for seat in range(len(state.hands)))
-    totals = tuple(total + score for total, score in zip(state.totals, scores, strict=True))
-    last_round = LastRound(scores, tuple(Cards(hand) for hand in state.hands))
-    events.append(RoundEnded(winner, scores))
-    if totals[winner] >= state.options.target:
-        result = Result(totals, (winner,))
-        return Step(replace(state, totals=totals, last_round=last_round, result=result), tuple(events))
-    dealer = (state.dealer + 1) % len(totals)
-    return _deal(state.options, state.round + 1, dealer, totals, last_round, chance, events)
+    def end_round(self, winner: int) -> None:
+        """3.9; TT-19: what was pending lapses."""
+        state = self.state
+        gain = sum(VALUE[card] for hand in state.hands for card in hand)
+        scores = put((0,) * len(state.hands), winner, gain)
+        totals = added(state.totals, scores)
+        last_round = LastRound(scores, tuple(map(Cards, state.hands)))
+        self.tell(RoundEnded(winner, scores))
+        if totals[winner] >= state.options.target:
+            self.change(totals=totals, last_round=last_round, result=Result(totals, (winner,)))
+        else:
+            self.deal(state.options, state.round + 1, (state.dealer + 1) % len(totals), totals, last_round)

@@ -268,6 +268,11 @@ def _turn_up(
     return None, pile, ()
 
 
+def _given(hands: tuple[tuple[str, ...], ...], seat: int, cards: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The hands with these cards in one of them."""
+    return put(hands, seat, ordered((*hands[seat], *cards), ORDER))
+
+
 class _Course(Transition[State]):
     """A move up to the next decision. Whatever ends the round raises _RoundEnds."""
 
@@ -331,8 +336,8 @@ class _Course(Transition[State]):
                 self.help(seat, partner)
             case Beam(card=card, target=target):
                 self.whisper(Beamed(seat, target, card), seat, target)
-                self.change(hands=put(state.hands, seat, without(state.hands[seat], card)))
-                self.give(target, (card,))
+                hands = put(state.hands, seat, without(state.hands[seat], card))
+                self.change(hands=_given(hands, target, (card,)))
                 self.draw_step()
             case Direction(to=to):
                 self.move_hands(seat, to)
@@ -425,19 +430,13 @@ class _Course(Transition[State]):
                 self.change(play=replace(_play(state), protected=True))
         self.draw_step()
 
-    def give(self, seat: int, cards: tuple[str, ...]) -> None:
-        """Cards into a hand."""
-        hands = self.state.hands
-        self.change(hands=put(hands, seat, ordered((*hands[seat], *cards), ORDER)))
-
     def draw(self, seat: int, count: int, reason: Reason) -> None:
         """So many cards into the seat's hand; the round ends if the pile has fewer (TB-14)."""
         pile = self.state.draw_pile
         cards = pile[:count]
         if cards:
             self.whisper(Drew(seat, len(cards), reason, cards), seat)
-            self.change(draw_pile=pile[count:])
-            self.give(seat, cards)
+            self.change(draw_pile=pile[count:], hands=_given(self.state.hands, seat, cards))
         if len(cards) < count:
             raise _RoundEnds
 
@@ -472,17 +471,18 @@ class _Course(Transition[State]):
         """3.6: one sealed answer; the window closes as soon as the outcome is certain (TB-15)."""
         self.tell(Answered(seat))
         n, answers = len(self.state.hands), put(self.state.answers, seat, word)
-        clockwise = [(self.state.turn + step) % n for step in range(1, n)]
-        first = next((other for other in clockwise if answers[other] != "accept"), None)
-        if first is not None and answers[first] is None:
-            self.change(answers=answers)
-            return
+        for step in range(1, n):
+            first = (self.state.turn + step) % n
+            if answers[first] is None:
+                self.change(answers=answers)
+                return
+            if answers[first] == "challenge":
+                self.change(answers=(None,) * n)
+                self.challenge(first)
+                return
         self.change(answers=(None,) * n)
-        if first is not None:
-            self.challenge(first)
-        else:
-            self.tell(Accepted(_play(self.state).place))
-            self.pass_on()
+        self.tell(Accepted(_play(self.state).place))
+        self.pass_on()
 
     def challenge(self, challenger: int) -> None:
         """3.6, with a challenger."""
@@ -521,9 +521,9 @@ class _Course(Transition[State]):
         self.whisper(TookPile(seat, place, len(cards), cards), seat)
         self.change(
             piles=put(state.piles, place, Pile()),
+            hands=_given(state.hands, seat, cards),
             laid=tuple(tuple(laid for laid in own if laid.place != place) for own in state.laid),
         )
-        self.give(seat, cards)
 
     def move_hands(self, director: int, to: Side) -> None:
         """3.7 (TB-20): the hands move, then the vortex is replaced."""
