@@ -1,0 +1,342 @@
+"""All players of one process: matches opened, played, replaced, and ended at last."""
+
+import asyncio
+import contextlib
+import random
+import secrets
+import time
+from array import array
+from collections.abc import Coroutine
+from typing import Any, NamedTuple
+
+import grpc
+
+from croupier.v1 import match_service_pb2 as pb
+from croupier.v1 import match_service_pb2_grpc as pb_grpc
+from services import wire
+from services.client import CHANNEL
+from services.load.figures import Interval, Meter
+from services.load.match import ENDS, OpenMatch, Seat, Sent
+from services.load.moves import MoveStream, UnaryMoves
+from services.load.pace import Closed, Pace, Schedule
+from services.load.plan import MATCHES_TOGETHER, Share
+from services.load.sight import Sight
+from services.load.viewers import GrpcViews, NatsViews
+from services.play_stream import RETRY_S, RefusedError, refused
+from services.tasks import end
+
+CALL_S = 10.0
+PATIENCE_S = 30.0
+TOGETHER = 8
+"""Matches that are opened, or ended, at the same time."""
+SILENCE_S = 10.0
+"""How long nothing may happen to a match before it is asked whether a view was lost."""
+DRAIN_S = 10.0
+"""How long moves in flight are waited for at the end, and then the last views."""
+
+
+class Played(NamedTuple):
+    """A match that has ended, for the audit."""
+
+    match: str
+    accepted: "array[int]"
+    hash: str | None
+    """The last hash that its players were told; None if nobody was left to be told."""
+    parted: str
+
+
+class Crowd:
+    """The players of a share. They start paused; `go` lets them play, `finish` ends their matches."""
+
+    def __init__(self, share: Share, operator_key: str | None) -> None:
+        """Connect nothing yet."""
+        plan = share.plan
+        self.share = share
+        self.plan = plan
+        self.sight = Sight(plan.game)
+        self.meter = Meter()
+        self.pace: Pace = Closed(plan.think_ms) if plan.rate is None else Schedule(share, self.meter)
+        self.leave = plan.leave
+        self.paused = True
+        self.last_id = 0
+        self.played: list[Played] = []
+        self.matches: dict[int, OpenMatch] = {}
+        self.failure: Exception | None = None
+        self._operator = [("authorization", f"Bearer {operator_key}")] if operator_key else []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ended = asyncio.Event()
+        self._channel = grpc.aio.insecure_channel(plan.server, options=CHANNEL)
+        self.stub: Any = pb_grpc.MatchServiceStub(self._channel)
+        self._senders: dict[int, MoveStream | UnaryMoves] = {}
+        self._views = NatsViews(self) if plan.views == "nats" else GrpcViews(self)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something in the background; an exception that it raises is the run's failure."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self.failure = self.failure or error
+
+    def report(self) -> Interval:
+        """Return what was seen since the last report."""
+        return self.meter.take(len(self.matches))
+
+    # --- phases --------------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Open all matches of the share. Raises RefusedError, OSError."""
+        gate = asyncio.Semaphore(TOGETHER)
+
+        async def one(slot: int) -> None:
+            async with gate:
+                await self._open(slot)
+
+        async with asyncio.TaskGroup() as group:
+            for slot in self.share.slots:
+                group.create_task(one(slot))
+
+    def go(self) -> None:
+        """Play."""
+        self.paused = False
+        self.pace.start(time.perf_counter())
+        for match in list(self.matches.values()):
+            match.go_on()
+        self.spawn(self._watch())
+        if self.plan.reconnect_s is not None:
+            self.spawn(self._storms(self.plan.reconnect_s))
+
+    def behind(self) -> int:
+        """Return how many moves the schedule is ahead of the players."""
+        return self.pace.behind(time.perf_counter())
+
+    async def finish(self) -> int:
+        """Stop moving and end all matches; return how many moves never had a receipt or were never seen."""
+        self.paused = True
+        for match in self.matches.values():
+            match.stop_waiting()
+        await self._until(lambda: not any(match.sent or match.leaving for match in self.matches.values()))
+        await self._until(lambda: len(self.matches) == len(self.share.slots))  # those just being opened
+        unanswered = sum(bool(match.sent) for match in self.matches.values())
+        gate = asyncio.Semaphore(TOGETHER)
+
+        async def one(match: OpenMatch) -> None:
+            async with gate:
+                await self._abort(match)
+
+        aborting = [one(match) for match in list(self.matches.values())]
+        await asyncio.gather(*aborting)
+        await self._until(lambda: not self.matches)
+        for match in list(self.matches.values()):  # whose last view was lost
+            for seat in match.seats:
+                self.heal(seat)
+        await self._until(lambda: not self.matches)
+        for match in list(self.matches.values()):
+            self.ended(match, None)
+        return unanswered
+
+    async def journal(self, match: str) -> list[bytes]:
+        """Return the lines of a journal. Raises RefusedError."""
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            lines: list[bytes] = []
+            try:
+                async for response in self.stub.GetJournal(pb.GetJournalRequest(match=match), timeout=PATIENCE_S):
+                    lines += response.lines
+            except grpc.aio.AioRpcError as error:
+                refusal = refused(error)
+                if not refusal.again or time.monotonic() > until:
+                    raise refusal from None
+                await asyncio.sleep(RETRY_S)
+            else:
+                return lines
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await end(self._tasks)
+        for sender in self._senders.values():
+            await sender.close()
+        await self._views.close()
+        await self._channel.close()
+
+    async def _until(self, reached: Any) -> None:
+        until = time.monotonic() + DRAIN_S
+        while not reached() and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+
+    # --- matches -------------------------------------------------------------------------------------------------
+
+    async def call(self, method: Any, request: Any, **more: Any) -> Any:
+        """Call a unary method, again where nobody answered. Raises RefusedError."""
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return await method(request, timeout=CALL_S, wait_for_ready=True, **more)
+            except grpc.aio.AioRpcError as error:
+                refusal = refused(error)
+                if not refusal.again or time.monotonic() > until:
+                    raise refusal from None
+                self.meter.refuse(refusal.reason)
+            await asyncio.sleep(RETRY_S)
+
+    async def _open(self, slot: int) -> None:
+        began, plan = time.perf_counter(), self.plan
+        request = pb.CreateMatchRequest(
+            request_id=secrets.token_bytes(16),
+            options=wire.options_to_proto(plan.game, plan.options),
+            seats=[pb.SeatSetup(kind="open")] * plan.seats,
+        )
+        created = await self.call(self.stub.CreateMatch, request, metadata=self._operator)
+        chance = random.Random(f"{plan.seed}/{slot}/{self.meter.counts.opened}")  # noqa: S311 - play, not secrets
+        sender = self._sender(slot)
+        match = OpenMatch(self, slot, created.match, sender, chance)
+        for number in range(plan.seats):
+            joining = pb.JoinMatchRequest(
+                match=created.match, request_id=secrets.token_bytes(16), name=f"Player {number + 1}", seat=number
+            )
+            joined = await self.call(self.stub.JoinMatch, joining)
+            seat = Seat(match, number, joined.token, joined.view.version)
+            match.seats.append(seat)
+            sender.attach(seat)
+            await self._views.show(seat, joined.subject)
+        await self._views.flush(match.seats)
+        if plan.views == "nats":
+            late = [seat for seat in match.seats if seat.view is None or seat.view.status == "lobby"]
+            await asyncio.gather(*(self._ask(seat) for seat in late))
+        if chance.random() < plan.slow:
+            watching = await self.call(self.stub.Spectate, pb.SpectateRequest(match=created.match))
+            self.spawn(self._views.watch_slowly(watching.subject, watching.token, watching.view.version))
+        self.matches[slot] = match
+        now = time.perf_counter()
+        self.meter.opening.append(now - began)
+        self.meter.counts.opened += 1
+        if not self.paused:
+            self.pace.enter(slot, now)
+        match.begin()
+
+    def _sender(self, slot: int) -> MoveStream | UnaryMoves:
+        """Return the slot's stream, or the one that it shares."""
+        if self.plan.transport == "unary":
+            number = 0
+        else:
+            number = slot if self.plan.streams == "match" else slot // self.share.of // MATCHES_TOGETHER
+        if number not in self._senders:
+            self._senders[number] = UnaryMoves(self) if self.plan.transport == "unary" else MoveStream(self)
+        return self._senders[number]
+
+    def ended(self, match: OpenMatch, last_hash: str | None) -> None:
+        """A match is over for all who still sit at it: open another, unless the run is."""
+        if self.matches.get(match.slot) is not match:
+            return
+        del self.matches[match.slot]
+        for seat in match.seats:
+            self._release(seat)
+        self.meter.counts.ended += 1
+        self.played.append(Played(match.id, match.accepted, last_hash, match.parted))
+        if not self.paused:
+            self.spawn(self._replace(match.slot))
+
+    async def _replace(self, slot: int) -> None:
+        while not self.paused:
+            try:
+                await self._open(slot)
+            except (RefusedError, OSError) as error:
+                self.meter.refuse(error.reason if isinstance(error, RefusedError) else type(error).__name__)
+                await asyncio.sleep(1)
+            else:
+                return
+
+    async def _abort(self, match: OpenMatch) -> None:
+        with contextlib.suppress(RefusedError):
+            if self._operator:
+                abort = pb.AbortMatchRequest(match=match.id, reason="the load test is over")
+                await self.call(self.stub.AbortMatch, abort, metadata=self._operator)
+                return
+            for seat in list(match.seats):  # when the last has left the server ends the match
+                await self.call(self.stub.LeaveMatch, pb.LeaveMatchRequest(token=seat.token))
+            self.ended(match, None)
+
+    async def let_leave(self, seat: Seat) -> None:
+        """Leave a seat for good; the others play on."""
+        try:
+            await self.call(self.stub.LeaveMatch, pb.LeaveMatchRequest(token=seat.token))
+        except RefusedError as refusal:
+            self.meter.refuse(refusal.reason)
+            seat.match.leaving = False
+            seat.match.go_on()
+            return
+        self.meter.counts.left += 1
+        self._release(seat)
+        seat.match.remove(seat)
+
+    def _release(self, seat: Seat) -> None:
+        if seat.ear is not None:
+            seat.ear.forget()
+        seat.match.sender.detach(seat)
+
+    def accepted(self, sent: Sent, version: int) -> None:
+        """A move has its receipt."""
+        self.meter.receipt.append(time.perf_counter() - sent.began)
+        self.meter.counts.receipts += 1
+        sent.seat.match.accept(sent, version)
+
+    # --- what was missed -----------------------------------------------------------------------------------------
+
+    def heal(self, seat: Seat) -> None:
+        """Ask for the view of a seat that may have missed some, unless that is being done."""
+        if not seat.asking:
+            seat.asking = True
+            self.meter.counts.gaps += 1
+            self.spawn(self._heal(seat))
+
+    async def _heal(self, seat: Seat) -> None:
+        before = seat.version
+        try:
+            answer = await self._ask(seat)
+        except RefusedError as refusal:
+            self.meter.refuse(refusal.reason)
+            seat.later.clear()
+            return
+        got = sum(view.version <= answer for view in seat.later)
+        self.meter.counts.lost_views += max(0, answer - before - got)
+        later, seat.later = seat.later, []
+        for view in later:
+            if seat.asking:
+                seat.later.append(view)
+            elif view.version == seat.version + 1:
+                seat.see(view)
+            elif view.version > seat.version:
+                self.heal(seat)
+
+    async def _ask(self, seat: Seat) -> int:
+        """Ask for the present view, which replaces what the seat holds; return its version. Raises RefusedError."""
+        seat.asking = True
+        try:
+            response = await self.call(self.stub.GetView, pb.GetViewRequest(token=seat.token, since=seat.version))
+        finally:
+            seat.asking = False
+        seat.see(self.sight.of(response.view))
+        return seat.version
+
+    async def _watch(self) -> None:
+        """Look for matches to which nothing has happened for long although something should."""
+        while True:
+            await asyncio.sleep(1)
+            now = time.perf_counter()
+            for match in list(self.matches.values()):
+                if now - match.touched > SILENCE_S and match.timer is None and not match.leaving:
+                    match.touched = now - SILENCE_S / 2
+                    for seat in match.seats:
+                        if seat.view is None or seat.view.status not in ENDS:
+                            self.heal(seat)
+
+    async def _storms(self, every_s: float) -> None:
+        """Break every connection now and then."""
+        while True:
+            await asyncio.sleep(every_s)
+            for sender in self._senders.values():
+                sender.drop()
+            self._views.drop()

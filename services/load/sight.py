@@ -1,0 +1,111 @@
+"""What a player reads of a view: only what it takes to know whose turn it is, and to move."""
+
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Raw, Struct
+
+from croupier.v1 import view_pb2
+from services import wire
+
+MAX_CACHED = 50_000
+_LEGAL = msgspec.json.Decoder(list[Raw])
+
+
+class Part(Struct):
+    """The game's part of a view: parsed, but kept as text until it is needed."""
+
+    legal: Raw = Raw(b"[]")
+    table: Raw = Raw(b"")
+
+
+class View(Protocol):
+    """A view as a player needs it."""
+
+    version: int
+    prompt: int | None
+    status: str
+    to_act: Any
+    hash: str | None
+    part: "Part | MessagePart | None"
+
+
+class MessagePart:
+    """The game's part as a message."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: Any) -> None:
+        """Keep the message."""
+        self.message = message
+
+
+class Sight:
+    """Reads the views of one game."""
+
+    def __init__(self, game: str) -> None:
+        """Learn where the game's part stands in a view."""
+        self.game = game
+        self.arm = wire.arm(game)
+        view = msgspec.defstruct(
+            "JsonView",
+            [
+                ("version", int),
+                ("status", str),
+                ("to_act", tuple[int, ...]),
+                ("prompt", int | None, None),
+                ("hash", str | None, None),
+                ("part", Part | None, None),
+            ],
+            rename={"part": self.arm},
+        )
+        self._view = view
+        self.read: Any = msgspec.json.Decoder(view).decode
+        """Returns the View that a message on NATS is. Raises msgspec.DecodeError."""
+        self._moves: dict[bytes, view_pb2.GameMove] = {}
+
+    def of(self, message: view_pb2.View) -> View:
+        """Return the View that a message of gRPC is."""
+        part = getattr(message, self.arm) if message.HasField(self.arm) else None  # type: ignore[arg-type]
+        view: View = self._view(
+            version=message.version,
+            status=message.status,
+            to_act=tuple(message.to_act),
+            prompt=message.prompt if message.HasField("prompt") else None,
+            hash=message.hash if message.HasField("hash") else None,
+            part=None if part is None else MessagePart(part),
+        )
+        return view
+
+    def legal(self, view: View) -> list[Any]:
+        """Return the moves of a view, in either form that `move` takes."""
+        part = view.part
+        if part is None:
+            return []
+        if isinstance(part, MessagePart):
+            return list(part.message.legal)
+        return _LEGAL.decode(part.legal)
+
+    def move(self, legal: Any) -> view_pb2.GameMove:
+        """Return the message of one of the moves that `legal` gave."""
+        if not isinstance(legal, Raw):
+            if self.arm == wire.GENERIC:
+                return view_pb2.GameMove(generic=view_pb2.GenericGame(name=self.game, data=legal))
+            return view_pb2.GameMove(**{self.arm: legal})
+        text = bytes(legal)
+        move = self._moves.get(text)
+        if move is None:
+            if len(self._moves) >= MAX_CACHED:
+                self._moves.clear()
+            move = self._moves[text] = wire.move_from_json(self.game, text)
+        return move
+
+
+def same_table(one: View, other: View) -> bool:
+    """Whether two seats' views of one version show the same table; True if they came in forms that differ."""
+    first, second = one.part, other.part
+    if first is None or second is None:
+        return first is second
+    if isinstance(first, MessagePart):
+        return not isinstance(second, MessagePart) or bool(first.message.table == second.message.table)
+    return isinstance(second, MessagePart) or first.table == second.table
