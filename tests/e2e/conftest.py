@@ -1,17 +1,22 @@
 """Whole stacks: Redis, NATS, a match service and two workers, each a process of its own."""
 
 import json
+import time
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from services.local import ServiceProcess
 from services.stack import Stack
 
 pytest.register_assert_rewrite("tests.e2e.table")
 
+SHARE = 4
+"""Partitions of each of the two workers, once they have found each other."""
 SETTINGS = {
-    "PARTITIONS": "8",
+    "PARTITIONS": str(2 * SHARE),
     "LEASE_MS": "1000",
     "BLOCK_MS": "50",
     "SEAT_RATE": "10000",
@@ -25,6 +30,11 @@ SETTINGS = {
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack shared by all tests of this process that harm nothing."""
     with Stack(tmp_path_factory.mktemp("stack"), env=environment()) as stack:
+        until = time.monotonic() + 30
+        while {counted(worker, "partitions_owned") for worker in stack.engines} != {SHARE}:
+            assert time.monotonic() < until, "the workers do not share the partitions"
+            time.sleep(0.05)
+        time.sleep(0.2)  # until they listen for questions about what they own
         yield stack
 
 
@@ -48,3 +58,15 @@ def environment() -> dict[str, str]:
 
 def address(service: ServiceProcess) -> str:
     return str(json.loads(service.ready_line)["grpc"])
+
+
+def counted(process: ServiceProcess, name: str, **labels: str) -> float:
+    """What a process shows of a metric."""
+    with urllib.request.urlopen(json.loads(process.ready_line)["metrics"], timeout=10) as response:
+        text = response.read().decode()
+    return sum(
+        sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == f"croupier_{name}" and sample.labels == labels
+    )

@@ -12,23 +12,21 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
-from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
 from croupier.v1 import match_service_pb2 as pb
 from engine.audit import Source
 from services import demo as demo_module
 from services import wire
-from services.local import ServiceProcess
+from services.client import Client
 from services.stack import Stack
-from tests.e2e.conftest import address
+from tests.e2e.conftest import address, counted
 from tests.e2e.table import (
     api,
     assert_sound,
@@ -78,21 +76,6 @@ async def test_health_turns_before_the_service_goes(stack: Stack) -> None:
             assert await refusal(stream.read()) == ("UNAVAILABLE", "INTERRUPTED", {})
             await until(lambda: not service.running)
             assert service.exit_code == 0
-
-
-def samples(process: ServiceProcess) -> dict[tuple[str, frozenset], float]:
-    url = json.loads(process.ready_line)["metrics"]
-    with urllib.request.urlopen(url, timeout=10) as response:
-        text = response.read().decode()
-    return {
-        (sample.name, frozenset(sample.labels.items())): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
-
-
-def counted(process: ServiceProcess, name: str, **labels: str) -> float:
-    return samples(process).get((f"croupier_{name}", frozenset(labels.items())), 0.0)
 
 
 @awaited
@@ -193,7 +176,7 @@ def test_croupier_up_says_where_it_is_and_leaves_nothing_behind(tmp_path: Path) 
             said = dict(re.findall(r"^ +(\S+) +(.+)$", "".join(lines), re.MULTILINE))
             assert {"gRPC", "NATS", "WebSocket", "Redis", "operator"} <= said.keys()
             key = (tmp_path / "data" / "operator_key.secret").read_text().strip()
-            asyncio.run(use(said["gRPC"], key, matches))
+            asyncio.run(use(said, key, matches))
             children = descendants(up.pid)
             assert len(children) >= 5
             up.send_signal(signal.SIGINT)
@@ -208,20 +191,18 @@ def test_croupier_up_says_where_it_is_and_leaves_nothing_behind(tmp_path: Path) 
             time.sleep(0.05)
 
 
-async def use(grpc_address: str, key: str, matches: list[str]) -> None:
-    from tests.e2e.table import Api
-
-    front = Api(grpc_address, key)
+async def use(said: dict[str, str], key: str, matches: list[str]) -> None:
+    client = await Client.connect(said["gRPC"], said["NATS"], key)
     try:
-        health = health_pb2_grpc.HealthStub(front.channel)
+        health = health_pb2_grpc.HealthStub(client._channel)
         answer = await health.Check(health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=20)
         assert answer.status == SERVING
         for match in matches:
-            watching = await front.stub.Spectate(pb.SpectateRequest(match=match), timeout=20)
+            watching = await client.call(client.stub.Spectate, pb.SpectateRequest(match=match))
             assert watching.view.status == "lobby"
-        matches.append((await front.create()).match)
+        matches.append((await client.create("timos_twist", 2))[0])
     finally:
-        await front.channel.close()
+        await client.close()
 
 
 def test_croupier_demo_plays_and_verifies() -> None:
