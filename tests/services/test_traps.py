@@ -12,8 +12,8 @@ from engine.journal import Aborted, Moved
 from engine.match import Match
 from services.bus import NoAnswer
 from services.commands import Abort, Command, Leave, Start, partition_of
-from services.engine.live import Live
-from services.local import NatsServer
+from services.engine.worker import Worker
+from services.local import NatsServer, RedisServer
 from services.store import Commit, moves_key, seed_key
 from tests.services.front import (
     Gate,
@@ -108,14 +108,15 @@ class TestLeaseLostAndRegained:
             seats, moves, version = await two_moves_of_one_seat(front)
             match = seats[0].match
             epoch = running.worker.leases.held[partition_of(match)].lease.epoch
-            commits = running.store.before["commit"] = Gate(when=writing)
+            running.worker._cache.clear()
+            loads = running.store.after["load"] = Gate()
             numbers = await front.send_together(running, *moves)
-            await commits.closed_on_somebody()
+            await loads.closed_on_somebody()
             rereads = running.store.before["read_pending"] = Gate()
             lease = await front.take_over(match)
             await front.store.release("another", [lease])
             await until(lambda: holds_anew(running, match, epoch))
-            commits.open()
+            loads.open()
             await rereads.closed_on_somebody()
             answer = await front.view(seats[0].question())
             assert json.loads(answer.view)["version"] == version - 1
@@ -198,6 +199,51 @@ class TestNatsGone:
 
                 await until(lambda: front.bus.connected)
                 assert (await until(answered)) is True or (await front.outcome(move)).version == 4
+
+
+class TestRedisGone:
+    @pytest.mark.parametrize("written", [False, True])
+    def test_during_a_commit_whatever_became_of_it_is_found_out_and_until_then_shown_to_nobody(
+        self, redis_url, nats_url, written
+    ):
+        @in_loop
+        async def run():
+            async with intake(redis_url, nats_url) as front:
+                running = await front.owner()
+                seats, moves, version = await two_moves_of_one_seat(front)
+                failures = iter([True])
+                rereads = running.store.before["read_pending"] = Gate()
+
+                async def away(*_):
+                    if next(failures, False):
+                        raise redis.exceptions.ConnectionError("away")
+
+                (running.store.after if written else running.store.before)["commit"] = away
+                numbers = await front.send_together(running, *moves)
+                await rereads.closed_on_somebody()
+                shown = json.loads((await front.view(seats[0].question())).view)
+                assert shown["version"] == (version + 1 if written else version - 1)
+                front.views.clear()
+                rereads.open()
+                receipts = await front.answers(numbers)
+                assert [receipt.version for receipt in receipts] == [version, version + 1]
+                assert [receipt.appended for receipt in receipts] == [not written] * 2
+                assert sorted(set(front.seen(seats[0].subject))) == [version, version + 1]
+                assert (await front.folded(seats[0].match)).version == version + 1
+
+        run()
+
+    @in_loop
+    async def test_for_a_while_everything_goes_on_once_it_is_back(self, nats_url, tmp_path):
+        with RedisServer(tmp_path) as server:
+            async with intake(server.url, nats_url) as front:
+                await front.owner()
+                seats = await front.match(clock=60_000)
+                await front.play(seats, 2)
+                server.restart()
+                await front.store._redis.connection_pool.disconnect()
+                await front.play(seats, 2)
+                assert (await front.folded(seats[0].match)).version == 7
 
 
 class TestRedelivery:
@@ -704,14 +750,14 @@ class TestPoison:
         async with intake(redis_url, nats_url, partitions=1) as front:
             running = await front.owner()
             sick, healthy = await self.in_one_partition(front, 2)
-            wanted = Live.wanted
+            commit_of = Worker._commit_of
 
-            def fragile(live):
-                if live.match.version >= 0 and live.match.id == sick[0].match and live.lines:
+            def fragile(worker, group):
+                if group.match == sick[0].match and group.live is not None:
                     raise ZeroDivisionError("a mistake in the rules")
-                return wanted(live)
+                return commit_of(worker, group)
 
-            monkeypatch.setattr(Live, "wanted", fragile)
+            monkeypatch.setattr(Worker, "_commit_of", fragile)
             moves = [(await front.next_move(seats))[1] for seats in (sick, healthy)]
             receipts = await front.answers(await front.send_together(running, *moves))
             assert [receipt.reason for receipt in receipts] == ["INTERNAL", None]

@@ -800,6 +800,22 @@ class TestLimits:
             await self.ended(front, match, "all_absent", running)
 
     @in_loop
+    async def test_a_limit_that_begins_anew_survives_what_was_left_of_an_earlier_time(self, redis_url, nats_url):
+        """A worker may have died after a human came back and before the limit's member was removed."""
+        async with intake(redis_url, nats_url) as front:
+            running = await front.owner()
+            seats = await front.match(clock=60_000, target=1000)
+            match = seats[0].match
+            while not (await front.folded(match)).all_absent:
+                version = (await front.folded(match)).version
+                await front.store.postpone(int(match[:3]), {f"{match}:absent": 1})
+                running.skip(60_000)
+                await until(lambda version=version: front.seen(seats[0].subject)[-1] > version)
+                await front.settled()
+            await asyncio.sleep(0.05)
+            assert (await front.due(match)).get("absent", 0) > 1
+
+    @in_loop
     async def test_a_match_that_every_human_has_left(self, redis_url, nats_url):
         async with intake(redis_url, nats_url) as front:
             running = await front.owner()
