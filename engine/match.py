@@ -27,13 +27,13 @@ from engine.fold import (
 from engine.game import Move
 from engine.journal import Aborted, Bot, Created, Finished, Joined, Left, Line, Moved, Started
 from engine.refusals import (
-    BadSeats,
     IllegalMove,
     MalformedMove,
     MalformedRequest,
     MatchFull,
     MatchOver,
     MatchStarted,
+    NotEnoughPlayers,
     NotStarted,
     NotYourSeat,
     RequestReused,
@@ -136,14 +136,14 @@ class Match(Fold):
     def start(self, at: int) -> tuple[int, list[Line]]:
         """Start with the seats that are taken; return the version of that entry, also if the match runs already.
 
-        Raises MatchOver, BadSeats for too few.
+        Raises MatchOver, NotEnoughPlayers.
         """
         if self._started is not None:
             return self._started, []
         self._need_lobby()
         taken = self._taken()
         if len(taken) not in self.game.seats:
-            raise BadSeats(f"{self.game.name} needs at least {self.game.seats[0]} seats, {len(taken)} are taken")
+            raise NotEnoughPlayers(f"{self.game.name} needs {self.game.seats[0]} seats, {len(taken)} are taken")
         lines = [self._append(Started(taken), at)]
         return lines[0].version, lines
 

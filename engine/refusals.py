@@ -42,6 +42,12 @@ class BadSeats(Refusal):
     reason = "BAD_SEATS"
 
 
+class NotEnoughPlayers(Refusal):
+    """Fewer seats are taken than the game needs."""
+
+    reason = "NOT_ENOUGH_PLAYERS"
+
+
 class BadCode(Refusal):
     """A game code cannot be read, or says something else than the request."""
 

@@ -56,7 +56,7 @@ class TestLobby:
             await front.owner()
             match = await front.lobby(seats=4)
             seats = await front.seated(match, 1)
-            assert await front.refused(Start(match)) == "BAD_SEATS"
+            assert await front.refused(Start(match)) == "NOT_ENOUGH_PLAYERS"
             seats += await front.seated(match, 1)
             assert await front.done(Start(match)) == 3
             await front.play(seats, 3)
@@ -100,7 +100,7 @@ class TestLobby:
             assert await front.refused(joining(match, 9)) == "SEAT_TAKEN"
             assert await front.refused(Join(match, "ab" * 32, "x" * 33, b"", None)) == "MALFORMED_REQUEST"
             assert await front.refused(seat.submit(0, NONSENSE)) == "NOT_STARTED"
-            assert await front.refused(Start(match)) == "BAD_SEATS"
+            assert await front.refused(Start(match)) == "NOT_ENOUGH_PLAYERS"
             assert await front.refused(Leave(match, seat.seat, 99)) == "NOT_YOUR_SEAT"
             unknown = match_id(b"nobody made this", 4)
             for command in (joining(unknown), Start(unknown), Abort(unknown, "x"), Kick(unknown, 0, None)):
