@@ -1,17 +1,16 @@
 """What rules of card games have in common: cards in tuples, the deal, and a transition while it goes on."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Generic, TypeVar
+from operator import attrgetter
+from typing import Any, Generic, TypeVar, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from engine.chance import Chance
 from engine.game import Event, Step, Told, Whispered
 
 T = TypeVar("T")
-E_ = TypeVar("E_", bound=Event)
 S_ = TypeVar("S_", bound=Struct)
 
 
@@ -41,24 +40,16 @@ def added(totals: tuple[int, ...], scores: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(map(int.__add__, totals, scores))
 
 
-class Transition(Generic[S_]):
-    """A move or a deal in progress: the state it has come to, the chance it may ask, and what it has told.
+class Transition(Struct, Generic[S_]):
+    """A move or a deal in progress: the chance it may ask, the state it has come to, and what it has told.
 
-    Rules that need all three are methods of a subclass; there is no state before the first deal has made one.
+    Rules that need all three are methods of a subclass.
     """
 
-    __slots__ = ("chance", "state", "told")
-    state: S_
-
-    def __init__(self, chance: Chance, state: S_ | None = None) -> None:
-        self.chance = chance
-        self.told: list[Told] = []
-        if state is not None:
-            self.state = state
-
-    def change(self, **fields: Any) -> None:
-        """Go on from the state with these fields replaced."""
-        self.state = replace(self.state, **fields)
+    chance: Chance
+    state: S_ = cast("Any", None)
+    """There is none before the first deal has made one."""
+    told: list[Told] = []
 
     def tell(self, event: Event) -> None:
         """Tell everybody what happened."""
@@ -66,22 +57,18 @@ class Transition(Generic[S_]):
 
     def whisper(self, event: Event, *seats: int) -> None:
         """Tell these seats what happened, and everybody else what is left without the event's private fields."""
-        self.told.append(Whispered(public(event), seats, event))
+        self.told.append(Whispered(_public(type(event))(event), seats, event))
 
     def step(self) -> Step[S_]:
         """Return the transition at its end."""
         return Step(self.state, tuple(self.told))
 
 
-def public(event: E_) -> E_:
-    """Return the event with its private fields at their defaults."""
-    kind = type(event)
-    return kind(*[getattr(event, name) for name in _told_to_all(kind)])
-
-
 @cache
-def _told_to_all(kind: type[Event]) -> tuple[str, ...]:
-    """The fields of a type of event without defaults."""
+def _public(kind: type[Event]) -> Callable[[Event], Event]:
+    """What leaves the private fields of one type of event at their defaults; found once, not at every move."""
     private = len(kind.__struct_defaults__)
     assert private, f"{kind.__name__} has no private field"
-    return kind.__struct_fields__[:-private]
+    names = kind.__struct_fields__[:-private]
+    values = attrgetter(*names)
+    return (lambda event: kind(*values(event))) if len(names) > 1 else (lambda event: kind(values(event)))

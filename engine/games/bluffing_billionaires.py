@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from engine.chance import Chance
 from engine.game import Card, Cards, Event, Game, Move, Options, Result, Step
@@ -315,8 +316,6 @@ def _owes_answer(state: State, seat: int) -> bool:
 class _Course(Transition[State]):
     """A deal, or what a move does."""
 
-    __slots__ = ()
-
     def deal(
         self,
         options: BluffingBillionairesOptions,
@@ -355,19 +354,21 @@ class _Course(Transition[State]):
             self.whisper(Discarded(seat, old), seat)
             unseen = put(unseen, seat, ordered((*unseen[seat], old), VALUE))
         table_cards = put(state.table_cards, seat, card)
-        self.change(hands=put(state.hands, seat, hand), table_cards=table_cards, unseen_discards=unseen)
+        self.state = replace(
+            self.state, hands=put(state.hands, seat, hand), table_cards=table_cards, unseen_discards=unseen
+        )
         voters = tuple([other for other, lies in enumerate(table_cards) if lies is not None and other != seat])
         if not hand:  # BB-9
             self.end_game()
         elif not voters:  # BB-7
             self.begin_turn(seat + 1)
         else:
-            self.change(phase="vote", voters=voters, votes=(), revealed=())
+            self.state = replace(self.state, phase="vote", voters=voters, votes=(), revealed=())
 
     def begin_turn(self, seat: int) -> None:
         """3.3, step 1, for a seat counted on past the last one."""
         seat %= len(self.state.hands)
-        self.change(turn=seat, phase="play", voters=(), answers=())
+        self.state = replace(self.state, turn=seat, phase="play", voters=(), answers=())
         if not self.state.hands[seat]:  # BB-10
             self.end_game()
 
@@ -376,10 +377,10 @@ class _Course(Transition[State]):
         self.tell(Voted(vote.seat))
         answers = tuple(sorted((*self.state.answers, vote), key=lambda answer: answer.seat))
         if len(answers) < len(self.state.voters):
-            self.change(answers=answers)
+            self.state = replace(self.state, answers=answers)
             return
         self.tell(VotesShown(answers))
-        self.change(votes=answers)
+        self.state = replace(self.state, votes=answers)
         active = self.state.turn
         challengers = [answer.seat for answer in answers if answer.challenge]
         if challengers:
@@ -412,7 +413,8 @@ class _Course(Transition[State]):
         for seat, card in lying.items():
             seen[seat] = ordered((*seen[seat], card), VALUE)
         cleared = {shown.seat for shown in revealed}
-        self.change(
+        self.state = replace(
+            self.state,
             hands=tuple(hands),
             table_cards=tuple(None if seat in cleared else card for seat, card in enumerate(state.table_cards)),
             seen_discards=tuple(seen),
@@ -434,4 +436,6 @@ class _Course(Transition[State]):
             return
         ranks = list(zip(points, total_coins, strict=True))
         winners = tuple(seat for seat, rank in enumerate(ranks) if rank == max(ranks))
-        self.change(points=points, coins=total_coins, last_round=last_round, result=Result(points, winners))
+        self.state = replace(
+            self.state, points=points, coins=total_coins, last_round=last_round, result=Result(points, winners)
+        )

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from engine.chance import Chance
 from engine.game import UNSET, Card, Event, Game, Move, Options, Result, Step, UnsetType
@@ -332,17 +333,17 @@ def _next(state: State, seat: int) -> int:
 class _Course(Transition[State]):
     """What a move does."""
 
-    __slots__ = ()
-
     def play(self, seat: int, card: str, target: int | UnsetType) -> None:
         """3.3, the card first discarded."""
         state = self.state
         aimed = _next(state, seat) if card == "shove" else None if target is UNSET else target  # BZ-8
         blocked = aimed is not None and state.shields[aimed]
         self.tell(Played(seat, card, aimed, blocked))
-        self.change(hands=put(state.hands, seat, without(state.hands[seat], card)), discard=(*state.discard, card))
+        self.state = replace(
+            self.state, hands=put(state.hands, seat, without(state.hands[seat], card)), discard=(*state.discard, card)
+        )
         if blocked and aimed is not None:
-            self.change(shields=put(state.shields, aimed, False))
+            self.state = replace(self.state, shields=put(state.shields, aimed, False))
         match card:
             case "peek":
                 self.peek(seat)
@@ -351,13 +352,15 @@ class _Course(Transition[State]):
             case "bottom":
                 self.draw(seat, "bottom")
             case "shove" if aimed is not None:
-                self.change(turn=aimed, owed=1 if blocked else SHOVED)  # BZ-7, BZ-10
+                self.state = replace(self.state, turn=aimed, owed=1 if blocked else SHOVED)  # BZ-7, BZ-10
             case "steal" if aimed is not None and not blocked:
                 self.steal(seat, aimed)
             case "shield":
-                self.change(shields=put(state.shields, seat, True))
+                self.state = replace(self.state, shields=put(state.shields, seat, True))
             case "shuffle":
-                self.change(pile=self.chance.shuffle(state.pile), infos=((),) * len(state.infos))  # BZ-13
+                self.state = replace(
+                    self.state, pile=self.chance.shuffle(state.pile), infos=((),) * len(state.infos)
+                )  # BZ-13
                 self.tell(Shuffled(seat))
 
     def peek(self, seat: int) -> None:
@@ -366,7 +369,7 @@ class _Course(Transition[State]):
         self.whisper(Peeked(seat, cards), seat)
         deeper = (entry for entry in self.state.infos[seat] if entry.index >= PEEKED)
         info = (*(Known(index, card) for index, card in enumerate(cards)), *deeper)
-        self.change(infos=put(self.state.infos, seat, info))
+        self.state = replace(self.state, infos=put(self.state.infos, seat, info))
 
     def steal(self, seat: int, target: int) -> None:
         hands = self.state.hands
@@ -375,7 +378,7 @@ class _Course(Transition[State]):
         card = victim[place]
         self.whisper(Stole(seat, target, card), seat, target)
         hands = put(hands, target, victim[:place] + victim[place + 1 :])
-        self.change(hands=put(hands, seat, ordered((*hands[seat], card), ORDER)))
+        self.state = replace(self.state, hands=put(hands, seat, ordered((*hands[seat], card), ORDER)))
 
     def draw(self, seat: int, source: Source) -> None:
         """3.4, with what it does to infos (3.6)."""
@@ -396,15 +399,17 @@ class _Course(Transition[State]):
         hand = state.hands[seat]
         if card != "bomb":
             self.whisper(Drew(seat, source, card), seat)
-            self.change(pile=pile, infos=infos, hands=put(state.hands, seat, ordered((*hand, card), ORDER)))
+            self.state = replace(
+                self.state, pile=pile, infos=infos, hands=put(state.hands, seat, ordered((*hand, card), ORDER))
+            )
             self.pay(seat)
             return
         defused = "cutter" in hand  # BZ-16
         self.tell(BombDrawn(seat, source, defused))
-        self.change(pile=pile, infos=infos)
+        self.state = replace(self.state, pile=pile, infos=infos)
         if defused:
             hands = put(state.hands, seat, without(hand, "cutter"))
-            self.change(phase="place_bomb", hands=hands, discard=(*state.discard, "cutter"))
+            self.state = replace(self.state, phase="place_bomb", hands=hands, discard=(*state.discard, "cutter"))
         else:
             self.eliminate(seat)
 
@@ -413,7 +418,8 @@ class _Course(Transition[State]):
         info, pile = self.state.infos[seat], self.state.pile
         above = (entry for entry in info if entry.index < index)
         below = (Known(entry.index + 1, entry.card) for entry in info if entry.index >= index)
-        self.change(
+        self.state = replace(
+            self.state,
             phase="act",
             pile=(*pile[:index], "bomb", *pile[index:]),
             infos=put(((),) * len(self.state.infos), seat, (*above, Known(index, "bomb"), *below)),
@@ -424,9 +430,9 @@ class _Course(Transition[State]):
     def pay(self, seat: int) -> None:
         """One owed draw less; 3.5."""
         if self.state.owed > 1:
-            self.change(owed=self.state.owed - 1)
+            self.state = replace(self.state, owed=self.state.owed - 1)
         else:
-            self.change(turn=_next(self.state, seat), owed=1)
+            self.state = replace(self.state, turn=_next(self.state, seat), owed=1)
 
     def eliminate(self, seat: int) -> None:
         """3.4, third case; BZ-18."""
@@ -434,7 +440,8 @@ class _Course(Transition[State]):
         left = (*state.hands[seat], "bomb")
         self.tell(Eliminated(seat, left))
         out, seats, follower = (*state.out, seat), len(state.alive), _next(state, seat)
-        self.change(
+        self.state = replace(
+            self.state,
             alive=put(state.alive, seat, False),
             shields=put(state.shields, seat, False),
             hands=put(state.hands, seat, ()),
@@ -443,8 +450,8 @@ class _Course(Transition[State]):
             out=out,
         )
         if len(out) < seats - 1:
-            self.change(turn=follower, owed=1)
+            self.state = replace(self.state, turn=follower, owed=1)
             return
         self.tell(Won(follower))
         places = tuple(1 if other == follower else seats - out.index(other) for other in range(seats))
-        self.change(owed=0, result=Result(places, (follower,)))
+        self.state = replace(self.state, owed=0, result=Result(places, (follower,)))

@@ -308,7 +308,7 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
             case Take():
                 card = state.discards[-1]
                 course.tell(Took(seat, card))
-                course.change(phase="use", taken=card, discards=state.discards[:-1])
+                course.state = replace(course.state, phase="use", taken=card, discards=state.discards[:-1])
             case Use(slot=slot, face=face):
                 course.use(slot, face)
                 course.end_turn()
@@ -316,7 +316,7 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
                 card = _in_hand(state)
                 course.tell(Rejected(seat, slot, card))
                 course.turn(seat, slot, state.open[seat][slot], "turned")
-                course.change(discards=(*state.discards, card), taken=None, drawn=None)
+                course.state = replace(course.state, discards=(*state.discards, card), taken=None, drawn=None)
                 course.end_turn()
             case Flip(seat=target, slot=slot):
                 card = state.turned[target][slot]
@@ -412,8 +412,6 @@ def _in_hand(state: State) -> str:
 class _Course(Transition[State]):
     """A deal, or what a move does."""
 
-    __slots__ = ()
-
     def deal(
         self, options: CleverGedrehtOptions, number: int, dealer: int, totals: tuple[int, ...], last: LastRound | None
     ) -> None:
@@ -447,12 +445,12 @@ class _Course(Transition[State]):
         card, pile = pile[0], pile[1:]
         if card in NUMBERS:
             self.whisper(Drew(seat, card), seat)
-            self.change(phase="decide", draw_pile=pile, discards=discards, drawn=card)
+            self.state = replace(self.state, phase="decide", draw_pile=pile, discards=discards, drawn=card)
             return
         self.tell(Drew(seat, card))
-        self.change(draw_pile=pile, discards=(*discards, card))  # CG-10
+        self.state = replace(self.state, draw_pile=pile, discards=(*discards, card))  # CG-10
         if _targets(self.state, card):
-            self.change(phase="flip" if card == "flip" else "swap")
+            self.state = replace(self.state, phase="flip" if card == "flip" else "swap")
         else:
             self.tell(Fizzled(seat, card))  # CG-11, CG-14
             self.end_turn()
@@ -467,12 +465,13 @@ class _Course(Transition[State]):
         else:
             self.tell(used)
         self.turn(seat, slot, card, face)
-        self.change(discards=(*state.discards, replaced), taken=None, drawn=None)
+        self.state = replace(self.state, discards=(*state.discards, replaced), taken=None, drawn=None)
 
     def turn(self, seat: int, slot: int, card: str, face: Face) -> None:
         """A card into a slot, that face up."""
         up, down = self.state.open, self.state.turned
-        self.change(
+        self.state = replace(
+            self.state,
             open=put(up, seat, put(up[seat], slot, card if face == "open" else "")),
             turned=put(down, seat, put(down[seat], slot, card if face == "turned" else "")),
         )
@@ -487,7 +486,7 @@ class _Course(Transition[State]):
         elif following == finisher:
             self.end_round()
             return
-        self.change(turn=following, phase="source", finisher=finisher)
+        self.state = replace(self.state, turn=following, phase="source", finisher=finisher)
 
     def end_round(self) -> None:
         """3.4."""
@@ -503,6 +502,6 @@ class _Course(Transition[State]):
         if state.round == state.options.rounds:
             best = max(totals)  # CG-4
             result = Result(totals, tuple(seat for seat, total in enumerate(totals) if total == best))
-            self.change(totals=totals, last_round=last_round, result=result)
+            self.state = replace(self.state, totals=totals, last_round=last_round, result=result)
         else:
             self.deal(state.options, state.round + 1, (state.dealer + 1) % len(totals), totals, last_round)

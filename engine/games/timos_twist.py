@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from engine.chance import Chance
 from engine.game import UNSET, Card, Cards, Event, Game, Move, Options, Result, Step, UnsetType
@@ -270,23 +271,23 @@ class TimosTwist(Game[TimosTwistOptions, State]):
                 assert state.drawn is not None
                 course.play(seat, state.drawn, color or None, timo=timo is True)
             case CallTimo():
-                course.change(window=None)
+                course.state = replace(course.state, window=None)
                 course.tell(TimoCalled(seat))
             case Catch():
                 assert state.window is not None
-                course.change(window=None)
+                course.state = replace(course.state, window=None)
                 course.tell(Caught(state.window, seat))
                 course.draw(state.window, 2, "caught")  # TT-18
             case Keep():
                 course.tell(Kept(seat))
-                course.change(turn=_next(state), phase="play", drawn=None, window=None)
+                course.state = replace(course.state, turn=_next(state), phase="play", drawn=None, window=None)
             case Take():
                 course.draw(seat, state.pending, "penalty")
-                course.change(turn=_next(state), phase="play", pending=0, window=None)  # TT-9
+                course.state = replace(course.state, turn=_next(state), phase="play", pending=0, window=None)  # TT-9
             case Draw():
                 drawn = course.draw(seat, 1, "turn")
                 after = {"phase": "drawn", "drawn": drawn[0]} if drawn else {"turn": _next(state)}  # TT-5, TT-20
-                course.change(**after, window=None)
+                course.state = replace(course.state, **after, window=None)
         return course.step()
 
     def default(self, state: State, seat: int) -> Move:
@@ -370,8 +371,6 @@ def _next(state: State, steps: int = 1) -> int:
 class _Course(Transition[State]):
     """A deal, or what a move does."""
 
-    __slots__ = ()
-
     def deal(
         self, options: TimosTwistOptions, number: int, dealer: int, totals: tuple[int, ...], last: LastRound | None
     ) -> None:
@@ -411,7 +410,7 @@ class _Course(Transition[State]):
             drawn, pile = (*drawn, pile[0]), pile[1:]
         self.whisper(Drew(seat, len(drawn), reason, drawn), seat)
         hand = ordered((*state.hands[seat], *drawn), ORDER)
-        self.change(draw_pile=pile, discards=discards, hands=put(state.hands, seat, hand))
+        self.state = replace(self.state, draw_pile=pile, discards=discards, hands=put(state.hands, seat, hand))
         return drawn
 
     def play(self, seat: int, card: str, named: str | None, *, timo: bool) -> None:
@@ -421,7 +420,7 @@ class _Course(Transition[State]):
         self.tell(Played(seat, card, named, timo, state.phase == "drawn"))
         played = {"hands": put(state.hands, seat, hand), "discards": (*state.discards, card), "drawn": None}
         if not hand:
-            self.change(**played, window=None)
+            self.state = replace(self.state, **played, window=None)
             self.end_round(seat)
             return
         symbol = SYMBOL[card]
@@ -434,7 +433,8 @@ class _Course(Transition[State]):
         else:
             pending += PENALTY.get(symbol, 0)
         late = len(hand) == 1 and state.options.timo == "call" and not timo
-        self.change(
+        self.state = replace(
+            self.state,
             **played,
             color=named or COLOR.get(card),
             direction=direction,
@@ -453,6 +453,6 @@ class _Course(Transition[State]):
         last_round = LastRound(scores, tuple(map(Cards, state.hands)))
         self.tell(RoundEnded(winner, scores))
         if totals[winner] >= state.options.target:
-            self.change(totals=totals, last_round=last_round, result=Result(totals, (winner,)))
+            self.state = replace(self.state, totals=totals, last_round=last_round, result=Result(totals, (winner,)))
         else:
             self.deal(state.options, state.round + 1, (state.dealer + 1) % len(totals), totals, last_round)

@@ -276,8 +276,6 @@ def _given(hands: tuple[tuple[str, ...], ...], seat: int, cards: tuple[str, ...]
 class _Course(Transition[State]):
     """A move up to the next decision. Whatever ends the round raises _RoundEnds."""
 
-    __slots__ = ()
-
     def deal(
         self, options: TomsTimeBluffOptions, number: int, dealer: int, totals: tuple[int, ...], last: LastRound | None
     ) -> None:
@@ -327,7 +325,7 @@ class _Course(Transition[State]):
                 self.tell(Opened(seat, _play(state).place, card, hour or None))
                 self.lay(seat, Entry(card, hour or None, seat))
                 if card == "vortex":
-                    self.change(phase="vortex")
+                    self.state = replace(self.state, phase="vortex")
                 else:
                     self.draw_step()
             case Partner(partner=partner, clock=clock):
@@ -337,7 +335,7 @@ class _Course(Transition[State]):
             case Beam(card=card, target=target):
                 self.whisper(Beamed(seat, target, card), seat, target)
                 hands = put(state.hands, seat, without(state.hands[seat], card))
-                self.change(hands=_given(hands, target, (card,)))
+                self.state = replace(self.state, hands=_given(hands, target, (card,)))
                 self.draw_step()
             case Direction(to=to):
                 self.move_hands(seat, to)
@@ -345,7 +343,9 @@ class _Course(Transition[State]):
                 place = _play(state).place
                 self.tell(HourNamed(seat, place, hour))
                 pile = state.piles[place].cards
-                self.change(piles=put(state.piles, place, Pile((*pile[:-1], replace(pile[-1], hour=hour)))))
+                self.state = replace(
+                    self.state, piles=put(state.piles, place, Pile((*pile[:-1], replace(pile[-1], hour=hour))))
+                )
                 self.draw_step()
             case DrawInstead():
                 self.draw(seat, 1, "instead")  # TB-12
@@ -374,7 +374,7 @@ class _Course(Transition[State]):
         while skips[seat]:  # TB-22
             self.tell(Skipped(seat))
             skips, seat = put(skips, seat, False), _left(self.state, seat)
-        self.change(turn=seat, phase="hide", skips=skips, play=None, revealed=None)
+        self.state = replace(self.state, turn=seat, phase="hide", skips=skips, play=None, revealed=None)
         if any(pile.cards for pile in self.state.piles):
             return
         card, aside, rest = _turn_up(self.state.draw_pile, HOUR.__contains__)  # TB-17
@@ -382,14 +382,15 @@ class _Course(Transition[State]):
             raise _RoundEnds
         self.tell(Turned(0, card, aside))
         piles = put(self.state.piles, 0, Pile((Entry(card),)))
-        self.change(piles=piles, draw_pile=self.shuffled_in(rest, aside))
+        self.state = replace(self.state, piles=piles, draw_pile=self.shuffled_in(rest, aside))
 
     def hide(self, seat: int, place: int, card: str) -> None:
         """3.4, HIDE."""
         self.whisper(Hid(seat, place, card), seat)
         state = self.state
         pile, hand = state.piles[place].cards, without(state.hands[seat], card)
-        self.change(
+        self.state = replace(
+            self.state,
             phase="open",
             piles=put(state.piles, place, Pile((*pile, Entry(None, None, seat)))),
             hands=put(state.hands, seat, hand),
@@ -405,7 +406,8 @@ class _Course(Transition[State]):
         hand = state.hands[seat]
         for entry in entries:
             hand = without(hand, entry.card or "")
-        self.change(
+        self.state = replace(
+            self.state,
             piles=put(state.piles, play.place, Pile((*state.piles[play.place].cards, *entries))),
             hands=put(state.hands, seat, hand),
             play=replace(play, over=entries[0].card),
@@ -420,14 +422,14 @@ class _Course(Transition[State]):
                 for step in range(1, n):
                     self.draw((seat + step) % n, 1, "kaputt")
             case "snooze":
-                self.change(skips=put(state.skips, left, True))
+                self.state = replace(self.state, skips=put(state.skips, left, True))
                 if holds:
                     self.draw(left, 1, "snooze")
             case "beam" if holds:  # TB-24
-                self.change(phase="beam")
+                self.state = replace(self.state, phase="beam")
                 return
             case "jungle":  # TB-25
-                self.change(play=replace(_play(state), protected=True))
+                self.state = replace(self.state, play=replace(_play(state), protected=True))
         self.draw_step()
 
     def draw(self, seat: int, count: int, reason: Reason) -> None:
@@ -436,7 +438,7 @@ class _Course(Transition[State]):
         cards = pile[:count]
         if cards:
             self.whisper(Drew(seat, len(cards), reason, cards), seat)
-            self.change(draw_pile=pile[count:], hands=_given(self.state.hands, seat, cards))
+            self.state = replace(self.state, draw_pile=pile[count:], hands=_given(self.state.hands, seat, cards))
         if len(cards) < count:
             raise _RoundEnds
 
@@ -447,7 +449,7 @@ class _Course(Transition[State]):
         if 0 < size < HAND and not self.state.draw_pile:
             raise _RoundEnds
         if size and self.state.options.manual_draw:
-            self.change(phase="draw")
+            self.state = replace(self.state, phase="draw")
             return
         if 0 < size < HAND:
             self.draw(seat, 1, "turn")
@@ -458,7 +460,7 @@ class _Course(Transition[State]):
         if _play(self.state).protected:
             self.pass_on()
         else:
-            self.change(phase="challenge")
+            self.state = replace(self.state, phase="challenge")
 
     def pass_on(self) -> None:
         """The play stands: the layer has won or the turn passes."""
@@ -474,13 +476,13 @@ class _Course(Transition[State]):
         for step in range(1, n):
             first = (self.state.turn + step) % n
             if answers[first] is None:
-                self.change(answers=answers)
+                self.state = replace(self.state, answers=answers)
                 return
             if answers[first] == "challenge":
-                self.change(answers=(None,) * n)
+                self.state = replace(self.state, answers=(None,) * n)
                 self.challenge(first)
                 return
-        self.change(answers=(None,) * n)
+        self.state = replace(self.state, answers=(None,) * n)
         self.tell(Accepted(_play(self.state).place))
         self.pass_on()
 
@@ -492,7 +494,8 @@ class _Course(Transition[State]):
         card = hidden.card
         right = _right(card, pile[play.index - 1], play.over)
         self.tell(Challenged(challenger, play.place, card, right))
-        self.change(
+        self.state = replace(
+            self.state,
             piles=put(state.piles, play.place, Pile(put(pile, play.index, Entry(card, None, layer)))),
             laid=put(state.laid, layer, tuple(laid for laid in state.laid[layer] if laid is not hidden)),
             revealed=card,
@@ -502,7 +505,7 @@ class _Course(Transition[State]):
             self.take_pile(challenger)
             raise _RoundEnds(layer)
         if card == "vortex":
-            self.change(phase="vortex")
+            self.state = replace(self.state, phase="vortex")
         else:
             self.lose()
 
@@ -511,7 +514,7 @@ class _Course(Transition[State]):
         play = _play(self.state)
         assert play.challenger is not None
         self.take_pile(play.challenger if play.right else self.state.turn)
-        self.change(phase="place")
+        self.state = replace(self.state, phase="place")
 
     def take_pile(self, seat: int) -> None:
         """The pile of the play into a hand: open cards and everybody's face-down ones."""
@@ -519,7 +522,8 @@ class _Course(Transition[State]):
         down = [laid.card for own in state.laid for laid in own if laid.place == place]
         cards = ordered([*down, *(entry.card for entry in state.piles[place].cards if entry.card)], ORDER)
         self.whisper(TookPile(seat, place, len(cards), cards), seat)
-        self.change(
+        self.state = replace(
+            self.state,
             piles=put(state.piles, place, Pile()),
             hands=_given(state.hands, seat, cards),
             laid=tuple(tuple(laid for laid in own if laid.place != place) for own in state.laid),
@@ -530,7 +534,7 @@ class _Course(Transition[State]):
         self.tell(HandsMoved(director, to))
         state, play = self.state, _play(self.state)
         hands = state.hands[-1:] + state.hands[:-1] if to == "left" else state.hands[1:] + state.hands[:1]
-        self.change(hands=hands)
+        self.state = replace(self.state, hands=hands)
         if () in hands:  # TB-27, TB-29
             raise _RoundEnds(hands.index(()))
         hidden = play.challenger is not None
@@ -541,7 +545,8 @@ class _Course(Transition[State]):
         if card is None:
             raise _RoundEnds
         self.tell(Replaced(play.place, index, card, aside))
-        self.change(
+        self.state = replace(
+            self.state,
             piles=put(state.piles, play.place, Pile(put(pile, index, Entry(card)))),
             draw_pile=self.shuffled_in(rest, aside),
             removed=state.removed + 1,
@@ -551,7 +556,7 @@ class _Course(Transition[State]):
         if hidden:
             self.lose()
         elif card == "joker":
-            self.change(phase="joker_hour")
+            self.state = replace(self.state, phase="joker_hour")
         else:
             self.draw_step()
 
@@ -564,6 +569,6 @@ class _Course(Transition[State]):
         self.tell(RoundEnded(winner, scores))
         if max(totals) >= state.options.target:
             winners = tuple(seat for seat, total in enumerate(totals) if total == min(totals))
-            self.change(totals=totals, last_round=last, result=Result(totals, winners))
+            self.state = replace(self.state, totals=totals, last_round=last, result=Result(totals, winners))
         else:
             self.deal(state.options, state.round + 1, _left(state, state.dealer), totals, last)  # TB-5
