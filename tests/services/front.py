@@ -103,11 +103,7 @@ class Hooked:
 
 
 class HookedStore(Hooked, Store):
-    skew = 0
-    """By how many milliseconds its clock is ahead."""
-
-    async def time(self) -> int:
-        return await super().time() + self.skew
+    pass
 
 
 class HookedBus(Hooked, Bus):
@@ -141,6 +137,14 @@ class Running:
     def __init__(self, settings: Settings, store: HookedStore, bus: HookedBus) -> None:
         self.store, self.bus, self.metrics = store, bus, Metrics()
         self.worker = Worker(settings, store, bus, self.metrics)
+        self._skipped = 0
+        now, time = self.worker.leases.now, self.worker.leases.time
+
+        async def later() -> int:
+            return await time() + self._skipped
+
+        self.worker.leases.time = later
+        self.worker.leases.now = lambda: now() + self._skipped
         self.task: asyncio.Task[None]
 
     def count(self, name: str, **labels: str) -> float:
@@ -153,8 +157,7 @@ class Running:
 
     def skip(self, ms: int) -> None:
         """Let time pass for this worker: what is due within it happens now. Commands keep the server's time."""
-        self.store.skew += ms
-        self.worker.leases.clock_offset += ms
+        self._skipped += ms
 
     @property
     def owns(self) -> set[int]:
@@ -338,7 +341,9 @@ class Intake:
         self, *, seats: int = 2, clock: int | None = None, rules: str = "timos_twist/1", **options: Any
     ) -> str:
         """Create a match; return its id."""
-        command = creation(seats=seats, clock=clock, rules=rules, **options)
+        command = creation(
+            seats=seats, clock=clock, rules=rules, partitions=self.settings.partitions, **options
+        )  # fmt: skip
         assert await self.done(command) == 0
         return command.match
 
@@ -411,6 +416,14 @@ class Intake:
         return {
             member.decode().removeprefix(f"{match}:"): int(at) for member, at in members if match in member.decode()
         }
+
+    async def comes_due(self, match: str, names: set[str]) -> None:
+        """Wait until just this is due for a match: what is settled goes only after the receipts."""
+
+        async def just_this() -> bool:
+            return (await self.due(match)).keys() == names
+
+        await until(just_this)
 
     def seen(self, subject: str) -> list[int]:
         """The versions of a subject's views, as they came."""
