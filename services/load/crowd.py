@@ -64,7 +64,7 @@ class Crowd:
         self.failure: Exception | None = None
         self._operator = [("authorization", f"Bearer {operator_key}")] if operator_key else []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._ended = asyncio.Event()
+        self._opened = 0
         self._channel = grpc.aio.insecure_channel(plan.server, options=CHANNEL)
         self.stub: Any = pb_grpc.MatchServiceStub(self._channel)
         self._senders: dict[int, MoveStream | UnaryMoves] = {}
@@ -190,7 +190,8 @@ class Crowd:
             seats=[pb.SeatSetup(kind="open")] * plan.seats,
         )
         created = await self.call(self.stub.CreateMatch, request, metadata=self._operator)
-        chance = random.Random(f"{plan.seed}/{slot}/{self.meter.counts.opened}")  # noqa: S311 - play, not secrets
+        self._opened += 1
+        chance = random.Random(f"{plan.seed}/{slot}/{self._opened}")  # noqa: S311 - play, not secrets
         sender = self._sender(slot)
         match = OpenMatch(self, slot, created.match, sender, chance)
         for number in range(plan.seats):
@@ -337,6 +338,8 @@ class Crowd:
         """Break every connection now and then."""
         while True:
             await asyncio.sleep(every_s)
+            if self.paused:
+                return
             for sender in self._senders.values():
                 sender.drop()
             self._views.drop()

@@ -206,7 +206,11 @@ class OpenMatch:
         to_act, seats, draw = view.to_act, self.seats, self.chance.random
         read = self.crowd.sight.legal
         if draw() < self.crowd.plan.optional:
-            free = [(seat, legal) for seat in seats if seat.number not in to_act and seat.view and (legal := read(seat.view))]
+            free = [
+                (seat, legal)
+                for seat in seats
+                if seat.number not in to_act and seat.view and (legal := read(seat.view))
+            ]
             if free:
                 return free[int(draw() * len(free))]
         owing = [seat for seat in seats if seat.number in to_act]

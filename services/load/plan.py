@@ -75,7 +75,9 @@ class Plan(Struct, frozen=True, kw_only=True):
         for url in self.nats.split(","):
             parts = urlsplit(url)
             if parts.scheme != "nats" or not parts.hostname:
-                raise PlanError(f"--nats: {parts.scheme}://{parts.hostname} is no nats:// URL; this client speaks no TLS")
+                raise PlanError(
+                    f"--nats: {parts.scheme}://{parts.hostname} is no nats:// URL; this client speaks no TLS"
+                )
 
     def _check_game(self) -> None:
         try:

@@ -1,0 +1,227 @@
+"""`croupier load` on the command line; `cli.py` calls `register`."""
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import msgspec
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from services.settings import Durability
+
+USAGE = 2
+err = Console(stderr=True, highlight=False)
+
+
+class Transport(StrEnum):
+    """How moves travel."""
+
+    play = "play"
+    unary = "unary"
+
+
+class Streams(StrEnum):
+    """Whose `Play` stream it is."""
+
+    match = "match"
+    process = "process"
+
+
+class Views(StrEnum):
+    """How views travel."""
+
+    nats = "nats"
+    grpc = "grpc"
+
+
+class Connections(StrEnum):
+    """Whose NATS connection it is."""
+
+    seat = "seat"
+    process = "process"
+
+
+def register(app: typer.Typer, panel: str) -> None:
+    """Add the command to `app`, in that panel of its help."""
+    app.command(rich_help_panel=panel)(load)
+
+
+def load(
+    game: Annotated[str, typer.Option(help="Engine name of the game.")] = "timos_twist",
+    matches: Annotated[int, typer.Option(help="Matches open at the same time; one that ends is replaced.")] = 50,
+    seats: Annotated[int, typer.Option(help="Seats of each match, all of them played from here.")] = 4,
+    for_: Annotated[str | None, typer.Option("--for", metavar="TIME", help="How long to measure: 60s, 5m.")] = None,
+    warm_up: Annotated[str, typer.Option(metavar="TIME", help="How long to play before that.")] = "3s",
+    closed: Annotated[
+        bool, typer.Option("--closed", help="Each match moves when all have seen its last move.")
+    ] = False,
+    rate: Annotated[float | None, typer.Option(help="Moves a second on a schedule, instead of --closed.")] = None,
+    server: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Match service; by default a stack is started for the run.")
+    ] = None,
+    nats: Annotated[str | None, typer.Option(metavar="URL", help="NATS; by default port 4222 of that host.")] = None,
+    engines: Annotated[int, typer.Option(min=1, max=64, help="Engine workers of a stack of its own.")] = 1,
+    durability: Annotated[str, typer.Option(help="Of a stack of its own: memory, everysec or fsync.")] = "everysec",
+    processes: Annotated[int, typer.Option(help="Processes that play, on this machine.")] = 1,
+    transport: Annotated[Transport, typer.Option(help="Moves over Play streams, or a call each.")] = Transport.play,
+    streams: Annotated[Streams, typer.Option(help="A Play stream for each match, or one for all.")] = Streams.process,
+    views: Annotated[Views, typer.Option(help="Where views come from.")] = Views.nats,
+    connections: Annotated[
+        Connections, typer.Option(help="A NATS connection for each seat, or one for all.")
+    ] = Connections.seat,
+    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the game.")] = None,
+    think: Annotated[float, typer.Option(metavar="MS", help="Time before each move, on average.")] = 0.0,
+    leave: Annotated[float, typer.Option(metavar="P", help="Chance that a seat leaves after a move.")] = 0.0,
+    reconnect_every: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Break every connection so often, all at once.")
+    ] = None,
+    slow: Annotated[float, typer.Option(metavar="P", help="Share of matches with a slow spectator.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of the players' choices; deals are the server's.")] = 1,
+    pid: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=PID", help="Measure the CPU of this server process; repeat it.")
+    ] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JSON.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as a page with plots.")] = None,
+    listen: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Where workers of other machines may join.")
+    ] = "127.0.0.1:0",
+    workers: Annotated[int, typer.Option(help="How many such workers to wait for.")] = 0,
+    wait: Annotated[str, typer.Option(metavar="TIME", help="How long to wait for them.")] = "60s",
+    join: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Be such a worker; all else comes from the coordinator.")
+    ] = None,
+) -> None:
+    """Play many matches at once, measure, and check every journal at the end.
+
+    Needs --for. CROUPIER_OPERATOR_KEY is used where the server has one. Ctrl-C ends early, with the report so far.
+    Exits with 1 if a move was lost or made twice, if players saw different things, if a journal does not hold or could
+    not be looked at, or if a part broke down; with 2 if the plan makes no sense.
+    """
+    if join is not None:
+        _join(join)
+    from services.load.plan import Plan, PlanError, seconds  # noqa: PLC0415 - gRPC loads only where it is needed
+    from services.load.run import Wish, run  # noqa: PLC0415 - as above
+    from services.local import LocalProcessError  # noqa: PLC0415 - as above
+    from services.settings import Durability  # noqa: PLC0415 - as above
+
+    console = Console(highlight=False)
+    try:
+        if for_ is None:
+            raise PlanError("say how long to measure: --for 60s")
+        if closed and rate is not None:
+            raise PlanError("--closed and --rate: one of them")
+        host = (server or "").rpartition(":")[0]
+        plan = Plan(
+            server=server or "",
+            nats=nats or f"nats://{host}:4222",
+            game=game,
+            options=dict(_pair(text, "--option") for text in option or ()),
+            matches=matches,
+            seats=seats,
+            rate=rate,
+            seconds=seconds(for_),
+            warm_up=seconds(warm_up),
+            transport=transport.value,
+            streams=streams.value,
+            views=views.value,
+            connections=connections.value,
+            think_ms=think,
+            leave=leave,
+            reconnect_s=None if reconnect_every is None else seconds(reconnect_every),
+            slow=slow,
+            seed=seed,
+        )
+        wish = Wish(
+            plan=plan,
+            processes=processes,
+            others=workers,
+            wait_s=seconds(wait),
+            listen=listen,
+            engines=engines,
+            durability=_durability(durability),
+            pids=_pids(pid or ()),
+        )
+        _writable(json, html)
+        found = run(wish, console)
+    except PlanError as error:
+        _fail(str(error), USAGE)
+    except (LocalProcessError, OSError) as error:
+        _fail(str(error), 1)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    from services.load.page import page  # noqa: PLC0415 - as above
+    from services.load.report import summary  # noqa: PLC0415 - as above
+
+    console.print(summary(found))
+    if json is not None:
+        json.write_bytes(found.json())
+    if html is not None:
+        html.write_text(page(found), "utf-8")
+    raise typer.Exit(0 if found.good else 1)
+
+
+def _join(address: str) -> NoReturn:
+    from services.load.talk import SECRET, split  # noqa: PLC0415 - as above
+    from services.load.worker import work  # noqa: PLC0415 - as above
+
+    secret = os.environ.get(SECRET)
+    if not secret:
+        _fail(f"--join: set {SECRET} to the text that the coordinator has", USAGE)
+    try:
+        split(address)
+    except ValueError as error:
+        _fail(f"--join: {error}", USAGE)
+    if problem := work(address, secret):
+        _fail(problem, 1)
+    raise typer.Exit(0)
+
+
+def _durability(text: str) -> "Durability":
+    from services.load.plan import PlanError  # noqa: PLC0415 - as above
+    from services.settings import Durability  # noqa: PLC0415 - as above
+
+    if text not in ("memory", "everysec", "fsync"):
+        raise PlanError(f"--durability: {text!r} is not memory, everysec or fsync")
+    return Durability.parse(text)
+
+
+def _pair(text: str, option: str) -> tuple[str, object]:
+    from services.load.plan import PlanError  # noqa: PLC0415 - as above
+
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise PlanError(f"{option}: {text!r} is not of the form NAME=VALUE")
+    try:
+        return name, msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return name, value
+
+
+def _pids(texts: "Sequence[str]") -> dict[str, list[int]]:
+    from services.load.cpu import cpu_of  # noqa: PLC0415 - as above
+    from services.load.plan import PlanError  # noqa: PLC0415 - as above
+
+    found: dict[str, list[int]] = {}
+    for text in texts:
+        name, number = _pair(text, "--pid")
+        if not isinstance(number, int) or cpu_of(number) is None:
+            raise PlanError(f"--pid: no process {number} can be looked at on this machine")
+        found.setdefault(name, []).append(number)
+    return found
+
+
+def _writable(*paths: Path | None) -> None:
+    """Raise OSError now rather than after the run."""
+    for path in paths:
+        if path is not None:
+            path.open("ab").close()
+
+
+def _fail(problem: str, code: int) -> NoReturn:
+    err.print(f"croupier load: {problem}", style="red", markup=False, soft_wrap=True)
+    raise typer.Exit(code)

@@ -1,0 +1,208 @@
+"""The report as one HTML page that needs nothing else: it can be mailed, kept, and opened years later."""
+
+import math
+from html import escape
+
+from hdrh.histogram import HdrHistogram
+
+from services.load import plot
+from services.load.figures import Latency
+from services.load.report import Report, remarks, settings
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --dim: #5c6670; --paper: #fbfbf9; --card: #ffffff; --edge: #e3e4e0;
+  --a: #2563a8; --b: #c2571a; --c: #3d8a5f; --d: #8a5aa8; --e: #8a8f98; --good: #2f7d4f; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8e9eb; --dim: #9aa3ad; --paper: #15181c; --card: #1d2126;
+  --edge: #31373e; --a: #6aa7e8; --b: #f0935a; --c: #6fc398; --d: #c193e0; --e: #a0a6ae; --good: #6fc398;
+  --bad: #f28b82; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+main { max-width: 1080px; margin: 0 auto; padding: 32px 20px 64px; }
+h1 { font-size: 24px; margin: 0 0 2px; } h2 { font-size: 16px; margin: 32px 0 8px; }
+.dim, figcaption, .tile span { color: var(--dim); }
+.verdict { margin: 18px 0; padding: 10px 14px; border: 1px solid; border-radius: 6px; font-weight: 600; }
+.good { color: var(--good); } .bad { color: var(--bad); }
+.tiles, .plots { display: grid; gap: 14px; }
+.tiles { grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); }
+.plots { grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); margin-top: 14px; }
+.tile, figure { background: var(--card); border: 1px solid var(--edge); border-radius: 8px; padding: 12px 16px; margin: 0; }
+.tile b { display: block; font-size: 25px; font-weight: 650; font-variant-numeric: tabular-nums; }
+.tile span { font-size: 13px; }
+figcaption b { color: var(--ink); }
+svg { display: block; width: 100%; height: auto; margin-top: 6px; }
+svg text { fill: var(--dim); font-size: 12px; font-variant-numeric: tabular-nums; }
+svg .grid { stroke: var(--edge); } svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
+.legend { font-size: 13px; } .legend span { margin-right: 14px; white-space: nowrap; }
+.legend i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 5px; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: 4px 14px 4px 0; border-bottom: 1px solid var(--edge); white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; } th { color: var(--dim); font-weight: 500; }
+ul { padding-left: 20px; margin: 8px 0; } li, td.wrap { overflow-wrap: anywhere; white-space: normal; }
+"""
+
+
+def page(found: Report) -> str:
+    """Return the page."""
+    plan = found.plan
+    load = "closed loop" if plan.rate is None else f"{plan.rate:,.0f} moves/s on a schedule"
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Load test: {escape(plan.game)}, {plan.matches:,} matches</title><style>{STYLE}</style></head><body><main>
+<h1>{escape(plan.game)}, {plan.matches:,} matches of {plan.seats} seats</h1>
+<div class="dim">{escape(load)}, {found.seconds:.1f} s measured after {plan.warm_up:g} s of warm-up, {escape(found.at)},
+Croupier {escape(found.croupier)}</div>
+{_verdict(found)}
+{_notes(found)}
+<div class="tiles">{_tiles(found)}</div>
+<div class="plots">{_plots(found)}</div>
+<h2>Latency, ms</h2>
+<div class="scroll">{_latency(found)}</div>
+<h2>What else happened</h2>
+<div class="scroll">{_counts(found)}</div>
+<h2>Refusals</h2>
+{_refusals(found)}
+<h2>Who played</h2>
+<div class="scroll">{_workers(found)}</div>
+<h2>The plan</h2>
+<div class="scroll">{_table([], [(name, str(value)) for name, value in settings(plan).items()])}</div>
+</main></body></html>
+"""
+
+
+def _verdict(found: Report) -> str:
+    checked = found.checked
+    tone = "good" if found.good else "bad"
+    text = (
+        f"{checked.matches:,} journals with {checked.moves:,} promised moves: {checked.lost} lost, "
+        f"{checked.duplicated} duplicated, {checked.diverged} diverged, {checked.unchecked} unchecked; "
+        f"{checked.verified:,} verified"
+    )
+    return f'<div class="verdict {tone}">{escape(text)}</div>'
+
+
+def _notes(found: Report) -> str:
+    notes = [*remarks(found), *found.problems, *found.checked.examples]
+    return f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>" if notes else ""
+
+
+def _tiles(found: Report) -> str:
+    tiles = [
+        (f"{found.moves_per_s:,.0f}", "moves a second"),
+        (f"{found.view.p50:,.1f} ms", "move to every view, p50"),
+        (f"{found.view.p99:,.1f} ms", "move to every view, p99"),
+        (f"{found.server_us:,.0f} µs" if found.cpu_us else "–", "CPU of the server a move"),
+        (f"{found.client_us:,.0f} µs", "CPU of this client a move"),
+    ]
+    return "".join(f'<div class="tile"><b>{value}</b><span>{name}</span></div>' for value, name in tiles)
+
+
+def _plots(found: Report) -> str:
+    points = found.points
+    seconds = plot.nice(points[-1].at if points else 0, 6)
+    seconds = [tick for tick in seconds if not points or tick.value <= max(points[-1].at, 1)] or seconds
+    rates = [(point.at, point.moves_per_s) for point in points]
+    over_time = [
+        plot.Line("p50", [(point.at, point.p50) for point in points if point.p50]),
+        plot.Line("p99", [(point.at, point.p99) for point in points if point.p99]),
+    ]
+    curves = [plot.Line("every view", _percentiles(found.view)), plot.Line("receipt", _percentiles(found.receipt))]
+    return "".join(
+        (
+            plot.lines(
+                [plot.Line("moves/s", rates)],
+                title="Throughput",
+                unit="moves a second",
+                along="seconds",
+                x=seconds,
+                y=plot.nice(max((rate for _, rate in rates), default=0)),
+            ),
+            plot.lines(
+                over_time,
+                title="Latency over time",
+                unit="ms, move to every view",
+                along="seconds",
+                x=seconds,
+                y=_decades(over_time),
+                log=True,
+            ),
+            plot.lines(
+                curves,
+                title="Latency by percentile",
+                unit="ms",
+                along="share of moves that were faster",
+                x=[plot.Tick(i, label) for i, label in enumerate(("0", "90 %", "99 %", "99.9 %", "99.99 %"))],
+                y=_decades(curves),
+                log=True,
+            ),
+            plot.bar(list(found.cpu_us.items()), title="CPU of the server", unit="µs a move, by process"),
+        )
+    )
+
+
+def _decades(drawn: list[plot.Line]) -> list[plot.Tick]:
+    values = [value for line in drawn for _, value in line.points if value > 0]
+    return plot.decades(min(values), max(values)) if values else []
+
+
+def _percentiles(latency: Latency) -> list[tuple[float, float]]:
+    """Return (number of nines, milliseconds), as far as there are values to say so."""
+    if not latency.count:
+        return []
+    histogram = HdrHistogram.decode(latency.histogram)
+    nines = min(4.0, math.log10(latency.count))
+    steps = [i / 20 for i in range(int(nines * 20) + 1)]
+    found = [(step, histogram.get_value_at_percentile(100 * (1 - 10**-step)) / 1000) for step in steps]
+    return [(step, max(value, 0.001)) for step, value in found]
+
+
+def _latency(found: Report) -> str:
+    rows = [
+        (
+            name,
+            f"{one.count:,}",
+            *(f"{value:,.2f}" for value in (one.mean, one.p50, one.p90, one.p99, one.p99_9, one.max)),
+        )
+        for name, one in (
+            ("move to every view received and decoded", found.view),
+            ("move to receipt", found.receipt),
+            ("opening a match with its joins", found.opening),
+            ("client later than the schedule", found.late),
+        )
+        if one.count
+    ]
+    return _table(["", "count", "mean", "p50", "p90", "p99", "p99.9", "max"], rows)
+
+
+def _counts(found: Report) -> str:
+    counts = {
+        "moves seen by every seat": found.moves,
+        "matches opened": found.opened,
+        "matches ended": found.ended,
+        "seats left": found.left,
+        "connections made again": found.reconnects,
+        "present view asked for after a possible gap": found.gaps,
+        "views lost": found.lost_views,
+        "moves skipped while their match was being opened": found.skipped,
+        "moves due at the end and not sent": found.behind,
+        "moves in flight at the end and never settled": found.unanswered,
+    }
+    return _table([], [(name, f"{count:,}") for name, count in counts.items()])
+
+
+def _refusals(found: Report) -> str:
+    if not found.refused:
+        return '<div class="dim">none</div>'
+    return _table([], [(reason, f"{count:,}") for reason, count in found.refused.items()])
+
+
+def _workers(found: Report) -> str:
+    machine = ", ".join(str(value) for value in found.machine.values())
+    rows = [(line.name, f"{line.busy:.0%} of a core", line.failed) for line in found.workers]
+    return _table([], [("coordinator", f"{machine}", ""), *rows])
+
+
+def _table(head: list[str], rows: list[tuple[str, ...]]) -> str:
+    top = f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>" if head else ""
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table>{top}{body}</table>"

@@ -1,0 +1,187 @@
+"""What a run found: a struct that is the JSON report, and the same for a terminal."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any
+
+import msgspec
+from msgspec import Struct, to_builtins
+from rich.table import Table
+
+from services.load.checks import Checked
+from services.load.coordinator import Coordinator, Hand, Point
+from services.load.figures import Latency
+from services.load.plan import Plan
+
+FORMAT = 1
+BUSY = 0.9
+"""Part of a core above which a worker may be what limits the load."""
+
+
+class WorkerLine(Struct, frozen=True):
+    """One worker: how much of a core it used, and for how much CPU time of its own a move."""
+
+    name: str
+    busy: float
+    failed: str
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """Everything that a run found. Latency in milliseconds, CPU in microseconds a move."""
+
+    format: int = FORMAT
+    croupier: str
+    at: str
+    machine: dict[str, Any]
+    """Where the coordinator ran."""
+    plan: Plan
+    seconds: float
+    """The measured time."""
+    interrupted: bool
+    moves: int
+    moves_per_s: float
+    view: Latency
+    """From sending a move (with a rate: from when it was due) until every seat has received and decoded its view."""
+    receipt: Latency
+    late: Latency
+    """With a rate: by how much the load client itself was late."""
+    opening: Latency
+    """Opening a match, with all its joins, while others are played."""
+    refused: dict[str, int]
+    gaps: int
+    lost_views: int
+    opened: int
+    ended: int
+    left: int
+    reconnects: int
+    skipped: int
+    behind: int
+    """Moves that were due at the end and had not been sent."""
+    unanswered: int
+    """Moves in flight at the end that got no receipt, or that some seat never saw."""
+    cpu_us: dict[str, float]
+    """Of each group of server processes, where they run on this machine."""
+    client_us: float
+    points: list[Point]
+    checked: Checked
+    workers: list[WorkerLine]
+    problems: list[str]
+
+    @property
+    def good(self) -> bool:
+        """Whether moves were made, nothing was lost, duplicated or diverged, all was looked at, and nobody broke down."""
+        return self.moves > 0 and self.checked.good and not self.problems
+
+    @property
+    def server_us(self) -> float:
+        """CPU of the whole server a move."""
+        return sum(self.cpu_us.values())
+
+    def json(self) -> bytes:
+        """Return the report as indented JSON."""
+        return msgspec.json.format(msgspec.json.encode(self)) + b"\n"
+
+
+def report(run: Coordinator) -> Report:
+    """Sum a run up."""
+    counts, seconds = run.total.counts, run.measured
+    moves = counts.moves or 1
+    return Report(
+        croupier=metadata.version("croupier-server"),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine={"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
+        plan=run.plan,
+        seconds=round(seconds, 3),
+        interrupted=run.stop.is_set(),
+        moves=counts.moves,
+        moves_per_s=round(counts.moves / seconds, 1) if seconds else 0.0,
+        view=Latency.of(run.total.view),
+        receipt=Latency.of(run.total.receipt),
+        late=Latency.of(run.total.late),
+        opening=Latency.of(run.total.opening),
+        refused=dict(sorted(counts.refused.items())),
+        gaps=counts.gaps,
+        lost_views=counts.lost_views,
+        opened=counts.opened,
+        ended=counts.ended,
+        left=counts.left,
+        reconnects=counts.reconnects,
+        skipped=counts.skipped,
+        behind=run.behind,
+        unanswered=run.unanswered,
+        cpu_us={name: round(used / moves * 1e6, 1) for name, used in run.cpu.items()} if counts.moves else {},
+        client_us=round(counts.cpu / moves * 1e6, 1),
+        points=run.points,
+        checked=run.checked,
+        workers=[_worker(hand) for hand in run.hands],
+        problems=run.problems,
+    )
+
+
+def _worker(hand: Hand) -> WorkerLine:
+    return WorkerLine(hand.name, round(hand.cpu / hand.seconds, 3) if hand.seconds else 0.0, hand.failed)
+
+
+def remarks(found: Report) -> list[str]:
+    """Return what has to be known to read the figures, a sentence each."""
+    said = []
+    if found.interrupted:
+        said.append("The run was stopped before its time; the figures are those up to then.")
+    for worker in found.workers:
+        if worker.busy > BUSY:
+            said.append(
+                f"Worker {worker.name} used {worker.busy:.0%} of a core: the load client may have been the limit. "
+                "Give it more processes, or machines of its own."
+            )
+    if found.behind:
+        said.append(
+            f"At the end {found.behind:,} moves were due and not sent: the server does not keep up with "
+            f"{found.plan.rate:g} moves/s, and the longer the run, the higher the latency."
+        )
+    if found.late.count and found.late.p99 > max(1.0, found.view.p50 / 2):
+        said.append(f"The client itself was up to {found.late.p99:.1f} ms late (p99); its own delay is in the latency.")
+    if found.unanswered:
+        said.append(f"{found.unanswered} moves in flight at the end were never answered or never seen by all seats.")
+    return said
+
+
+def summary(found: Report) -> Table:
+    """Return the report for a terminal."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    table.add_row("moves", f"{found.moves:,} in {found.seconds:.1f} s: {found.moves_per_s:,.0f} moves/s")
+    for name, latency in (("every view", found.view), ("receipt", found.receipt), ("opening", found.opening)):
+        if latency.count:
+            table.add_row(f"{name}, ms", _percentiles(latency))
+    if found.cpu_us:
+        parts = ", ".join(f"{name} {used:.0f}" for name, used in found.cpu_us.items())
+        table.add_row("server CPU a move", f"{found.server_us:.0f} µs: {parts}")
+    table.add_row("client CPU a move", f"{found.client_us:.0f} µs")
+    refused = ", ".join(f"{count:,} {reason}" for reason, count in found.refused.items())
+    table.add_row("refused", refused or "none")
+    table.add_row("views", f"{found.lost_views:,} lost, {found.gaps:,} times asked for the present one")
+    table.add_row("matches", f"{found.opened:,} opened and {found.ended:,} ended meanwhile, {found.left:,} seats left")
+    checked = found.checked
+    table.add_row(
+        "journals",
+        f"{checked.matches:,} with {checked.moves:,} promised moves, {checked.verified:,} verified: "
+        f"{checked.lost} lost, {checked.duplicated} duplicated, {checked.diverged} diverged, {checked.unchecked} unchecked",
+    )
+    for line in (*remarks(found), *found.problems, *checked.examples[:5]):
+        table.add_row("[red]note[/]", line)
+    return table
+
+
+def _percentiles(latency: Latency) -> str:
+    names = {"p50": latency.p50, "p90": latency.p90, "p99": latency.p99, "p99.9": latency.p99_9, "max": latency.max}
+    return "  ".join(f"{name} {value:.1f}" for name, value in names.items())
+
+
+def settings(plan: Plan) -> dict[str, Any]:
+    """Return what a plan says, as text to show, without what is at its default and without passwords."""
+    said = {name: value for name, value in to_builtins(plan).items() if value not in (None, {}, 0.0)}
+    said["nats"] = ",".join(url.rpartition("@")[2] for url in plan.nats.split(","))
+    return said
