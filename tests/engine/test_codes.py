@@ -22,7 +22,9 @@ def dealt(game, chance: random.Random) -> Dealt:
     given = {field.name: chance.choice(field.values) for field in option_fields(game.options_type)}
     settled = game.options(chance.choice([{}, given]), seats)
     options = {field.name: getattr(settled, field.name) for field in option_fields(game.options_type)}
-    return Dealt(game.rules, kinds, options, chance.randbytes(5), 0 if set(kinds) == {"open"} else chance.randint(1, 31))
+    return Dealt(
+        game.rules, kinds, options, chance.randbytes(5), 0 if set(kinds) == {"open"} else chance.randint(1, 31)
+    )
 
 
 @every_game
