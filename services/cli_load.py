@@ -107,7 +107,6 @@ def load(
     from services.load.plan import Plan, PlanError, seconds  # noqa: PLC0415 - gRPC loads only where it is needed
     from services.load.run import Wish, run  # noqa: PLC0415 - as above
     from services.local import LocalProcessError  # noqa: PLC0415 - as above
-    from services.settings import Durability  # noqa: PLC0415 - as above
 
     console = Console(highlight=False)
     try:

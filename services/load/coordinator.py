@@ -12,11 +12,11 @@ from services.load.cpu import Processes
 from services.load.figures import Interval, quantile
 from services.load.plan import Plan, Share
 from services.load.talk import (
+    MAX_LINE,
     Checking,
     Done,
     Failed,
     Hello,
-    MAX_LINE,
     Measure,
     Opened,
     Play,

@@ -6,7 +6,7 @@ import random
 import secrets
 import time
 from array import array
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
 import grpc
@@ -33,6 +33,8 @@ SILENCE_S = 10.0
 """How long nothing may happen to a match before it is asked whether a view was lost."""
 DRAIN_S = 10.0
 """How long moves in flight are waited for at the end, and then the last views."""
+
+LOOK_S = 0.02
 
 
 class Played(NamedTuple):
@@ -162,10 +164,11 @@ class Crowd:
         await self._views.close()
         await self._channel.close()
 
-    async def _until(self, reached: Any) -> None:
-        until = time.monotonic() + DRAIN_S
-        while not reached() and time.monotonic() < until:
-            await asyncio.sleep(0.02)
+    async def _until(self, reached: Callable[[], bool]) -> None:
+        for _ in range(int(DRAIN_S / LOOK_S)):
+            if reached():
+                return
+            await asyncio.sleep(LOOK_S)
 
     # --- matches -------------------------------------------------------------------------------------------------
 

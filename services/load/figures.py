@@ -58,9 +58,10 @@ class Latency(Struct, frozen=True):
         if not count:
             return cls(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         found = histogram(buckets)
-        values = [found.get_value_at_percentile(percent) / 1000 for percent in PERCENTILES]
+        p50, p90, p99, p99_9 = (found.get_value_at_percentile(percent) / 1000 for percent in PERCENTILES)
         text = found.encode().decode() if encoded else ""
-        return cls(count, round(found.get_mean_value() / 1000, 3), *values, found.get_max_value() / 1000, text)
+        mean, longest = round(found.get_mean_value() / 1000, 3), found.get_max_value() / 1000
+        return cls(count, mean, p50, p90, p99, p99_9, longest, text)
 
 
 def quantile(buckets: Mapping[int, int], percent: float) -> float:
@@ -148,10 +149,13 @@ class Meter:
         now, cpu = time.perf_counter(), time.process_time()
         self.counts.cpu = cpu - self.cpu
         taken = Interval(
-            self.counts,
-            *(dict(sort(values)) for values in (self.receipt, self.view, self.late, self.opening)),
-            open_matches,
-            now - self.began,
+            counts=self.counts,
+            receipt=dict(sort(self.receipt)),
+            view=dict(sort(self.view)),
+            late=dict(sort(self.late)),
+            opening=dict(sort(self.opening)),
+            open=open_matches,
+            seconds=now - self.began,
         )
         self.counts, self.began, self.cpu = Counts(), now, cpu
         for values in (self.receipt, self.view, self.late, self.opening):

@@ -1,7 +1,7 @@
 """One match of the load: its seats, what each has seen, and when the next move is made.
 
 One move is in flight at a time, and the next follows when every seat's view that includes the last has been received
-and decoded. A view of the seat that moved tells so by its prompt, which changes with its move; the receipt tells it too.
+and decoded. The view of the seat that moved tells so by its prompt, which a move changes; the receipt tells it too.
 """
 
 import asyncio

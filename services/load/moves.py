@@ -165,4 +165,4 @@ class UnaryMoves:
 
 def _name(reason: int) -> str:
     names = pb.RefusalReason
-    return names.Name(reason) if reason in names.values() else str(reason)  # type: ignore[arg-type]
+    return names.Name(reason) if reason in names.values() else str(reason)

@@ -1,14 +1,14 @@
 """The least of NATS that a listener needs: one connection, subscriptions, and what is published on them.
 
 It parses what has arrived in one pass and calls back with bytes, without a task or a queue in between, which costs
-a fifth of what nats-py's subscriptions do. It publishes nothing and speaks no TLS.
+a quarter of what a subscription of nats-py does. It publishes nothing and speaks no TLS.
 """
 
 import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 RECONNECT_S = 0.1
@@ -39,7 +39,8 @@ class _Wire(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         reason = NatsError(self.error or f"NATS closed the connection ({exc})")
-        for waiting in (self.info, *self.pongs):
+        waits: list[asyncio.Future[Any]] = [self.info, *self.pongs]
+        for waiting in waits:
             if not waiting.done():
                 waiting.set_exception(reason)
                 waiting.exception()  # also where nobody waits for it
@@ -102,7 +103,7 @@ class Listener:
         self._next += 1
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_S):
-            _, wire = await loop.create_connection(lambda: _Wire(self), url.hostname, url.port or 4222)
+            _, wire = await loop.create_connection(lambda: _Wire(self), url.hostname or "", url.port or 4222)
             try:
                 info = await wire.info
                 self.needs_token = bool(info.get("auth_required")) and url.username is None

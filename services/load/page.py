@@ -11,10 +11,9 @@ from services.load.report import Report, remarks, settings
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --dim: #5c6670; --paper: #fbfbf9; --card: #ffffff; --edge: #e3e4e0;
-  --a: #2563a8; --b: #c2571a; --c: #3d8a5f; --d: #8a5aa8; --e: #8a8f98; --good: #2f7d4f; --bad: #b3261e; }
+  --a: #2563a8; --b: #c2571a; --good: #2f7d4f; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8e9eb; --dim: #9aa3ad; --paper: #15181c; --card: #1d2126;
-  --edge: #31373e; --a: #6aa7e8; --b: #f0935a; --c: #6fc398; --d: #c193e0; --e: #a0a6ae; --good: #6fc398;
-  --bad: #f28b82; } }
+  --edge: #31373e; --a: #6aa7e8; --b: #f0935a; --good: #6fc398; --bad: #f28b82; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 1080px; margin: 0 auto; padding: 32px 20px 64px; }
@@ -25,12 +24,14 @@ h1 { font-size: 24px; margin: 0 0 2px; } h2 { font-size: 16px; margin: 32px 0 8p
 .tiles, .plots { display: grid; gap: 14px; }
 .tiles { grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); }
 .plots { grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); margin-top: 14px; }
-.tile, figure { background: var(--card); border: 1px solid var(--edge); border-radius: 8px; padding: 12px 16px; margin: 0; }
+.tile, figure { margin: 0; padding: 12px 16px; background: var(--card); border: 1px solid var(--edge);
+  border-radius: 8px; }
 .tile b { display: block; font-size: 25px; font-weight: 650; font-variant-numeric: tabular-nums; }
 .tile span { font-size: 13px; }
 figcaption b { color: var(--ink); }
 svg { display: block; width: 100%; height: auto; margin-top: 6px; }
 svg text { fill: var(--dim); font-size: 12px; font-variant-numeric: tabular-nums; }
+svg rect { fill: var(--a); }
 svg .grid { stroke: var(--edge); } svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
 .legend { font-size: 13px; } .legend span { margin-right: 14px; white-space: nowrap; }
 .legend i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 5px; }
@@ -135,9 +136,13 @@ def _plots(found: Report) -> str:
                 y=_decades(curves),
                 log=True,
             ),
-            plot.bar(list(found.cpu_us.items()), title="CPU of the server", unit="µs a move, by process"),
+            plot.bars(_cpu(found), title="CPU", unit="µs a move, by process"),
         )
     )
+
+
+def _cpu(found: Report) -> list[tuple[str, float]]:
+    return [*found.cpu_us.items(), ("this client", found.client_us)] if found.cpu_us else []
 
 
 def _decades(drawn: list[plot.Line]) -> list[plot.Tick]:

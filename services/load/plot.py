@@ -1,4 +1,4 @@
-"""Plots as inline SVG: lines over a linear or logarithmic axis, and a stacked bar. No script, no outside resource."""
+"""Plots as inline SVG: lines over a linear or logarithmic axis, and bars. No script, no outside resource."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,8 +6,8 @@ from html import escape
 from typing import NamedTuple
 
 WIDTH, HEIGHT = 640, 260
-LEFT, RIGHT, TOP, BOTTOM = 58, 14, 14, 34
-COLOURS = ("var(--a)", "var(--b)", "var(--c)", "var(--d)", "var(--e)")
+LEFT, RIGHT, TOP, BOTTOM = 58, 26, 14, 40
+COLOURS = ("var(--a)", "var(--b)")
 
 Points = Sequence[tuple[float, float]]
 
@@ -61,7 +61,7 @@ def lines(
     """Return a figure of lines; `along` names the horizontal axis, `log` makes the vertical one logarithmic."""
     drawn = [line for line in drawn if line.points]
     if not drawn or len(x) < 2 or len(y) < 2:
-        return _figure(title, unit, '<p class="none">nothing to draw</p>', [])
+        return _figure(title, unit, '<p class="dim">nothing to draw</p>', [])
     across = _scale(x[0].value, x[-1].value, LEFT, WIDTH - RIGHT, log=False)
     up = _scale(y[0].value, y[-1].value, HEIGHT - BOTTOM, TOP, log=log)
     parts = []
@@ -72,7 +72,7 @@ def lines(
     for tick in x:
         at = across(tick.value)
         parts.append(f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{escape(tick.label)}</text>')
-    parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">{escape(along)}</text>')
+    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 2}">{escape(along)}</text>')
     for colour, line in zip(COLOURS, drawn, strict=False):
         path = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in line.points)
         parts.append(f'<polyline style="stroke:{colour}" points="{path}"><title>{escape(line.name)}</title></polyline>')
@@ -80,22 +80,21 @@ def lines(
     return _figure(title, unit, svg, [line.name for line in drawn] if len(drawn) > 1 else [])
 
 
-def bar(shares: Sequence[tuple[str, float]], *, title: str, unit: str) -> str:
-    """Return a figure of one bar, cut into named parts."""
-    total = sum(value for _, value in shares)
-    if not total:
-        return _figure(title, unit, '<p class="none">not measured: the server runs on other machines</p>', [])
-    parts, at = [], 0.0
-    for colour, (name, value) in zip(COLOURS, shares, strict=False):
-        width = value / total * WIDTH
-        label = f"{name}: {value:,.0f}"
-        parts.append(
-            f'<rect style="fill:{colour}" x="{at:.1f}" y="0" width="{max(0.0, width - 2):.1f}" height="34" rx="2">'
-            f"<title>{escape(label)}</title></rect>"
-        )
-        at += width
-    svg = f'<svg viewBox="0 0 {WIDTH} 34" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>'
-    return _figure(title, unit, svg, [f"{name} {value:,.0f}" for name, value in shares])
+def bars(shares: Sequence[tuple[str, float]], *, title: str, unit: str) -> str:
+    """Return a figure of named bars, the longest over its whole width."""
+    longest = max((value for _, value in shares), default=0.0)
+    if not longest:
+        return _figure(title, unit, '<p class="dim">not measured: the server runs on other machines</p>', [])
+    left, right, step = 110, 70, 40
+    parts = []
+    for row, (name, value) in enumerate(shares):
+        at, width = row * step, value / longest * (WIDTH - left - right)
+        parts.append(f'<text x="{left - 10}" y="{at + 26}" text-anchor="end">{escape(name)}</text>')
+        parts.append(f'<rect x="{left}" y="{at + 9}" width="{max(width, 1):.1f}" height="24" rx="2"/>')
+        parts.append(f'<text x="{left + width + 8:.1f}" y="{at + 26}">{value:,.0f}</text>')
+    height = len(shares) * step + 8
+    svg = f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>'
+    return _figure(title, unit, svg, [])
 
 
 def _scale(low: float, high: float, start: float, end: float, *, log: bool) -> Callable[[float], float]:

@@ -71,7 +71,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def good(self) -> bool:
-        """Whether moves were made, nothing was lost, duplicated or diverged, all was looked at, and nobody broke down."""
+        """Whether moves were made, the journals hold all that was promised, and nobody broke down."""
         return self.moves > 0 and self.checked.good and not self.problems
 
     @property
@@ -126,15 +126,14 @@ def _worker(hand: Hand) -> WorkerLine:
 
 def remarks(found: Report) -> list[str]:
     """Return what has to be known to read the figures, a sentence each."""
-    said = []
+    said = [
+        f"Worker {worker.name} used {worker.busy:.0%} of a core: the load client may have been the limit. "
+        "Give it more processes, or machines of its own."
+        for worker in found.workers
+        if worker.busy > BUSY
+    ]
     if found.interrupted:
         said.append("The run was stopped before its time; the figures are those up to then.")
-    for worker in found.workers:
-        if worker.busy > BUSY:
-            said.append(
-                f"Worker {worker.name} used {worker.busy:.0%} of a core: the load client may have been the limit. "
-                "Give it more processes, or machines of its own."
-            )
     if found.behind:
         said.append(
             f"At the end {found.behind:,} moves were due and not sent: the server does not keep up with "
@@ -168,7 +167,8 @@ def summary(found: Report) -> Table:
     table.add_row(
         "journals",
         f"{checked.matches:,} with {checked.moves:,} promised moves, {checked.verified:,} verified: "
-        f"{checked.lost} lost, {checked.duplicated} duplicated, {checked.diverged} diverged, {checked.unchecked} unchecked",
+        f"{checked.lost} lost, {checked.duplicated} duplicated, {checked.diverged} diverged, "
+        f"{checked.unchecked} unchecked",
     )
     for line in (*remarks(found), *found.problems, *checked.examples[:5]):
         table.add_row("[red]note[/]", line)

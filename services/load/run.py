@@ -66,7 +66,7 @@ class Wish(Struct, frozen=True, kw_only=True):
             raise PlanError("--listen: a stack of its own is open to this machine only; name a --server")
 
 
-def run(wish: Wish, console: Console, on_signal: bool = True) -> Report:  # noqa: FBT001, FBT002 - off in tests only
+def run(wish: Wish, console: Console, on_signal: bool = True) -> Report:
     """Run, with live progress on the console, and return the report. Raises PlanError, LocalProcessError, OSError."""
     wish.check()
     with tempfile.TemporaryDirectory(prefix="croupier-load-") as folder, ExitStack() as running:

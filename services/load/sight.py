@@ -1,6 +1,6 @@
 """What a player reads of a view: only what it takes to know whose turn it is, and to move."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -66,8 +66,8 @@ class Sight:
 
     def of(self, message: view_pb2.View) -> View:
         """Return the View that a message of gRPC is."""
-        part = getattr(message, self.arm) if message.HasField(self.arm) else None  # type: ignore[arg-type]
-        view: View = self._view(
+        part = getattr(message, self.arm) if message.HasField(self.arm) else None
+        view = self._view(
             version=message.version,
             status=message.status,
             to_act=tuple(message.to_act),
@@ -75,7 +75,7 @@ class Sight:
             hash=message.hash if message.HasField("hash") else None,
             part=None if part is None else MessagePart(part),
         )
-        return view
+        return cast("View", view)
 
     def legal(self, view: View) -> list[Any]:
         """Return the moves of a view, in either form that `move` takes."""

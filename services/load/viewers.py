@@ -1,7 +1,6 @@
 """How seats are shown their views: over NATS, each on its own connection or all on one, or over gRPC."""
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -134,11 +133,13 @@ class GrpcViews:
         """Watch, but take a view only now and then; until cancelled."""
         while True:
             call = self._crowd.stub.WatchView(pb.WatchViewRequest(token=token, since=version))
-            with contextlib.suppress(grpc.aio.AioRpcError):
-                while isinstance(await call.read(), pb.WatchViewResponse):
+            try:
+                async for _ in call:
                     await asyncio.sleep(SLOW_S)
+            except grpc.aio.AioRpcError:
+                await asyncio.sleep(RETRY_S)
+            else:
                 return
-            await asyncio.sleep(RETRY_S)
 
     def drop(self) -> None:
         """Break every stream."""

@@ -47,7 +47,7 @@ async def _work(address: str, secret: str) -> str | None:
         talk = await _knock(address)
         await talk.ask_in(secret, socket.gethostname(), os.getpid(), cores())
     except (OSError, TimeoutError) as error:
-        return f"{address}: {error or 'no answer'}"
+        return f"{address}: {str(error) or 'no answer'}"
     sys.stdout.write(json.dumps({"event": "ready", "coordinator": address}) + "\n")
     sys.stdout.flush()
     working = asyncio.create_task(_Worker(talk).run())
@@ -112,10 +112,11 @@ class _Worker:
         try:
             async with asyncio.TaskGroup() as group:
                 opening = group.create_task(crowd.open())
-                opening.add_done_callback(lambda task: task.cancelled() or task.exception() or talk.send(Opened()))
                 await asyncio.wait({hearing, opening}, return_when=asyncio.FIRST_COMPLETED)
                 if hearing.done():
                     opening.cancel()
+            if not opening.cancelled():
+                talk.send(Opened())
             gc.collect()
             gc.freeze()  # what is there now stays: the collector need not look at it again
             await hearing
