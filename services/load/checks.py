@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, field
 
 from engine.audit import audit
-from services.load.crowd import Crowd, Played
+from services.load.crowd import PATIENCE_S, Crowd, Played
 from services.play_stream import RefusedError
 
 AHEAD = 4
@@ -86,12 +86,16 @@ async def check(crowd: Crowd, progress: Callable[[int], None]) -> Checked:
     """Fetch and examine the journals of all matches that the crowd has played; tell how many are done."""
     found = Checked()
     matches = iter(crowd.played)
+    patience_s = PATIENCE_S
 
     async def some() -> None:
+        nonlocal patience_s
         for played in matches:
             try:
-                one = examine(played, await crowd.journal(played.match))
+                one = examine(played, await crowd.journal(played.match, patience_s))
             except RefusedError as refusal:
+                if refusal.again:
+                    patience_s = 0.0  # nobody answers any more
                 one = Checked(matches=1, unchecked=1, examples=[f"{played.match}: no journal: {refusal}"])
             found.add(one)
             progress(found.matches)

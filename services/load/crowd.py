@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import random
-import secrets
 import time
 from array import array
 from collections.abc import Callable, Coroutine
@@ -13,9 +12,9 @@ import grpc
 
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
-from services import wire
 from services.client import CHANNEL
 from services.load.figures import Interval, Meter
+from services.load.lobby import open_match
 from services.load.match import ENDS, OpenMatch, Seat, Sent
 from services.load.moves import MoveStream, UnaryMoves
 from services.load.pace import Closed, Pace, Schedule
@@ -31,6 +30,8 @@ TOGETHER = 8
 """Matches that are opened, or ended, at the same time."""
 SILENCE_S = 10.0
 """How long nothing may happen to a match before it is asked whether a view was lost."""
+ABORT_S = 0.1
+"""How long ending a match may take, on average."""
 DRAIN_S = 10.0
 """How long moves in flight are waited for at the end, and then the last views."""
 
@@ -64,13 +65,13 @@ class Crowd:
         self.played: list[Played] = []
         self.matches: dict[int, OpenMatch] = {}
         self.failure: Exception | None = None
-        self._operator = [("authorization", f"Bearer {operator_key}")] if operator_key else []
+        self.operator = [("authorization", f"Bearer {operator_key}")] if operator_key else []
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened = 0
         self._channel = grpc.aio.insecure_channel(plan.server, options=CHANNEL)
         self.stub: Any = pb_grpc.MatchServiceStub(self._channel)
         self._senders: dict[int, MoveStream | UnaryMoves] = {}
-        self._views = NatsViews(self) if plan.views == "nats" else GrpcViews(self)
+        self.views = NatsViews(self) if plan.views == "nats" else GrpcViews(self)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something in the background; an exception that it raises is the run's failure."""
@@ -91,6 +92,11 @@ class Crowd:
 
     async def open(self) -> None:
         """Open all matches of the share. Raises RefusedError, OSError."""
+        try:
+            async with asyncio.timeout(CALL_S):
+                await self._channel.channel_ready()
+        except TimeoutError:
+            raise ConnectionError(f"no match service answers at {self.plan.server}") from None
         gate = asyncio.Semaphore(TOGETHER)
 
         async def one(slot: int) -> None:
@@ -130,7 +136,9 @@ class Crowd:
                 await self._abort(match)
 
         aborting = [one(match) for match in list(self.matches.values())]
-        await asyncio.gather(*aborting)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S + ABORT_S * len(aborting)):
+                await asyncio.gather(*aborting)
         await self._until(lambda: not self.matches)
         for match in list(self.matches.values()):  # whose last view was lost
             for seat in match.seats:
@@ -140,9 +148,9 @@ class Crowd:
             self.ended(match, None)
         return unanswered
 
-    async def journal(self, match: str) -> list[bytes]:
-        """Return the lines of a journal. Raises RefusedError."""
-        until = time.monotonic() + PATIENCE_S
+    async def journal(self, match: str, patience_s: float = PATIENCE_S) -> list[bytes]:
+        """Return the lines of a journal; ask again for so long where nobody answers. Raises RefusedError."""
+        until = time.monotonic() + patience_s
         while True:
             lines: list[bytes] = []
             try:
@@ -161,7 +169,7 @@ class Crowd:
         await end(self._tasks)
         for sender in self._senders.values():
             await sender.close()
-        await self._views.close()
+        await self.views.close()
         await self._channel.close()
 
     async def _until(self, reached: Callable[[], bool]) -> None:
@@ -186,34 +194,10 @@ class Crowd:
             await asyncio.sleep(RETRY_S)
 
     async def _open(self, slot: int) -> None:
-        began, plan = time.perf_counter(), self.plan
-        request = pb.CreateMatchRequest(
-            request_id=secrets.token_bytes(16),
-            options=wire.options_to_proto(plan.game, plan.options),
-            seats=[pb.SeatSetup(kind="open")] * plan.seats,
-        )
-        created = await self.call(self.stub.CreateMatch, request, metadata=self._operator)
+        began = time.perf_counter()
         self._opened += 1
-        chance = random.Random(f"{plan.seed}/{slot}/{self._opened}")  # noqa: S311 - play, not secrets
-        sender = self._sender(slot)
-        match = OpenMatch(self, slot, created.match, sender, chance)
-        for number in range(plan.seats):
-            joining = pb.JoinMatchRequest(
-                match=created.match, request_id=secrets.token_bytes(16), name=f"Player {number + 1}", seat=number
-            )
-            joined = await self.call(self.stub.JoinMatch, joining)
-            seat = Seat(match, number, joined.token, joined.view.version)
-            match.seats.append(seat)
-            sender.attach(seat)
-            await self._views.show(seat, joined.subject)
-        await self._views.flush(match.seats)
-        if plan.views == "nats":
-            late = [seat for seat in match.seats if seat.view is None or seat.view.status == "lobby"]
-            await asyncio.gather(*(self._ask(seat) for seat in late))
-        if chance.random() < plan.slow:
-            watching = await self.call(self.stub.Spectate, pb.SpectateRequest(match=created.match))
-            self.spawn(self._views.watch_slowly(watching.subject, watching.token, watching.view.version))
-        self.matches[slot] = match
+        chance = random.Random(f"{self.plan.seed}/{slot}/{self._opened}")  # noqa: S311 - play, not secrets
+        match = self.matches[slot] = await open_match(self, slot, chance)
         now = time.perf_counter()
         self.meter.opening.append(now - began)
         self.meter.counts.opened += 1
@@ -221,7 +205,7 @@ class Crowd:
             self.pace.enter(slot, now)
         match.begin()
 
-    def _sender(self, slot: int) -> MoveStream | UnaryMoves:
+    def sender(self, slot: int) -> MoveStream | UnaryMoves:
         """Return the slot's stream, or the one that it shares."""
         if self.plan.transport == "unary":
             number = 0
@@ -255,9 +239,9 @@ class Crowd:
 
     async def _abort(self, match: OpenMatch) -> None:
         with contextlib.suppress(RefusedError):
-            if self._operator:
+            if self.operator:
                 abort = pb.AbortMatchRequest(match=match.id, reason="the load test is over")
-                await self.call(self.stub.AbortMatch, abort, metadata=self._operator)
+                await self.call(self.stub.AbortMatch, abort, metadata=self.operator)
                 return
             for seat in list(match.seats):  # when the last has left the server ends the match
                 await self.call(self.stub.LeaveMatch, pb.LeaveMatchRequest(token=seat.token))
@@ -299,7 +283,7 @@ class Crowd:
     async def _heal(self, seat: Seat) -> None:
         before = seat.version
         try:
-            answer = await self._ask(seat)
+            answer = await self.ask(seat)
         except RefusedError as refusal:
             self.meter.refuse(refusal.reason)
             seat.later.clear()
@@ -315,7 +299,7 @@ class Crowd:
             elif view.version > seat.version:
                 self.heal(seat)
 
-    async def _ask(self, seat: Seat) -> int:
+    async def ask(self, seat: Seat) -> int:
         """Ask for the present view, which replaces what the seat holds; return its version. Raises RefusedError."""
         seat.asking = True
         try:
@@ -345,4 +329,4 @@ class Crowd:
                 return
             for sender in self._senders.values():
                 sender.drop()
-            self._views.drop()
+            self.views.drop()

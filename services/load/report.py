@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct, to_builtins
+from rich.markup import escape
 from rich.table import Table
 
 from services.load.checks import Checked
@@ -151,6 +152,10 @@ def summary(found: Report) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
+    if not found.moves:
+        for line in found.problems or ["stopped before anything was measured"]:
+            table.add_row("[red]problem[/]", line)
+        return table
     table.add_row("moves", f"{found.moves:,} in {found.seconds:.1f} s: {found.moves_per_s:,.0f} moves/s")
     for name, latency in (("every view", found.view), ("receipt", found.receipt), ("opening", found.opening)):
         if latency.count:
@@ -170,8 +175,10 @@ def summary(found: Report) -> Table:
         f"{checked.lost} lost, {checked.duplicated} duplicated, {checked.diverged} diverged, "
         f"{checked.unchecked} unchecked",
     )
-    for line in (*remarks(found), *found.problems, *checked.examples[:5]):
-        table.add_row("[red]note[/]", line)
+    for line in remarks(found):
+        table.add_row("note", line)
+    for line in (*found.problems, *checked.examples[:5]):
+        table.add_row("[red]problem[/]", escape(line))
     return table
 
 

@@ -7,7 +7,7 @@ import grpc
 
 from croupier.v1 import match_service_pb2 as pb
 from services.load.match import Seat
-from services.load.nats_listener import Listener
+from services.load.nats_listener import Listener, NatsError
 from services.play_stream import RETRY_S
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ class NatsViews:
         if listener is None:
             listener = self._listeners[place] = self._new(len(self._listeners))
             # The token is worth a try on the first connection: whether it is needed only the server's greeting tells.
-            await listener.connect(None if self._shared else seat.token)
+            try:
+                await listener.connect(None if self._shared else seat.token)
+            except OSError as error:
+                raise NatsError(f"NATS cannot be listened to: {str(error) or 'no answer'}") from None
         seats = self._listening.setdefault(listener, set())
         seats.add(seat)
         sid = listener.subscribe(subject, seat.take)
