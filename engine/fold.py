@@ -142,8 +142,16 @@ class Fold:
     @property
     def all_absent(self) -> bool:
         """Whether the match is running and no human is there to move."""
-        humans = [self.seats[seat] for seat in self.players if self.seats[seat].kind == HUMAN]
-        return self.status == "running" and bool(humans) and all(seat.absent for seat in humans)
+        if self.status != "running":
+            return False
+        absent = None
+        for number in self.players:
+            seat = self.seats[number]
+            if seat.kind == HUMAN:
+                absent = seat.absent
+                if not absent:
+                    return False
+        return absent is not None
 
     @property
     def projection(self) -> Projection:

@@ -150,13 +150,18 @@ class Bus:
         generation = self._generation
         if not self.connected:
             raise BusDown("no connection to NATS")
-        publish = self._client.publish
+        largest = self._client.max_payload
+        commands = []
+        for subject, data in messages:
+            if len(data) > largest:
+                log.error("message_too_large", subject=subject, size=len(data))
+            else:
+                commands.append(b"PUB %b %d\r\n%b\r\n" % (subject.encode(), len(data), data))
         try:
-            for subject, data in messages:
-                if len(data) > self._client.max_payload:
-                    log.error("message_too_large", subject=subject, size=len(data))
-                    continue
-                await publish(subject, data)
+            # Subjects are made of match ids, numbers and names of services alone, so none needs to be checked; written
+            # at once, a message costs a tenth of what nats-py's `publish` takes.
+            await self._client._send_command(b"".join(commands))  # noqa: SLF001
+            await self._client._flush_pending()  # noqa: SLF001
             await self._flush()
         except (NatsError, OSError) as error:
             raise BusDown(f"publishing failed: {error!r}") from error

@@ -13,6 +13,7 @@ from redis.exceptions import ResponseError
 
 from engine.journal import Line
 from services.commands import Envelope, pack, partition_of
+from services.exchange import Argument, Command, Exchange
 from services.settings import Durability, Settings
 
 LOST_FUNCTIONS = "Function not found"
@@ -27,7 +28,7 @@ MIN_REDIS_FSYNC = (7, 2)
 CONFIRM_MS = 5_000
 """How long a commit may take to become as durable as the settings ask."""
 _FUNCTIONS = files("services").joinpath("croupier.lua").read_text()
-_READ_MARGIN_S = 5.0
+IO_TIMEOUT_S = 10.0
 
 
 class StoreError(RuntimeError):
@@ -113,18 +114,16 @@ class Store:
     def __init__(self, settings: Settings) -> None:
         """Prepare; nothing is connected before `open`."""
         self._settings = settings
-        self._redis = self._client(socket_timeout=10.0)
-        self._reader = self._client(socket_timeout=settings.block_ms / 1000 + _READ_MARGIN_S)
-        self.durability: Durability = settings.durability
-
-    def _client(self, socket_timeout: float) -> aioredis.Redis:
-        return aioredis.Redis.from_url(
-            self._settings.redis_url,
+        self._redis = aioredis.Redis.from_url(
+            settings.redis_url,
             protocol=2,
-            socket_timeout=socket_timeout,
+            socket_timeout=IO_TIMEOUT_S,
             socket_connect_timeout=5.0,
             health_check_interval=15,
         )
+        self._write = Exchange(self._redis)
+        self._reader = Exchange(self._redis)
+        self.durability: Durability = settings.durability
 
     async def open(self) -> Self:
         """Check the server and bring the functions and the number of partitions there. Raises StoreError."""
@@ -135,8 +134,9 @@ class Store:
 
     async def close(self) -> None:
         """Close all connections."""
+        await self._write.close()
+        await self._reader.close()
         await self._redis.aclose()
-        await self._reader.aclose()
 
     async def _check_server(self) -> None:
         info = await self._redis.info("server")
@@ -262,14 +262,13 @@ class Store:
 
     async def append(self, envelopes: Sequence[tuple[int, Envelope]]) -> dict[int, int]:
         """Append commands to the intake, in order; return the length of each partition's intake after it."""
-        calls = self._redis.pipeline(transaction=False)
-        for partition, envelope in envelopes:
-            calls.execute_command("XADD", moves_key(partition), "*", "c", pack(envelope))
+        commands: list[Command] = [
+            ("XADD", moves_key(partition), "*", "c", pack(envelope)) for partition, envelope in envelopes
+        ]
         touched = sorted({partition for partition, _ in envelopes})
-        for partition in touched:
-            calls.xlen(moves_key(partition))
-        lengths = (await calls.execute())[len(envelopes) :]
-        return dict(zip(touched, lengths, strict=True))
+        commands += [("XLEN", moves_key(partition)) for partition in touched]
+        answers = _no_error(await self._write(commands, IO_TIMEOUT_S))
+        return dict(zip(touched, answers[len(envelopes) :], strict=True))
 
     async def read(self, partitions: Sequence[int], block_ms: int) -> list[Delivery]:
         """Read new commands of several partitions, at most `batch` each; wait up to `block_ms` (0: not at all)."""
@@ -282,19 +281,20 @@ class Store:
         found: list[Delivery] = []
         after = dict.fromkeys(partitions, "0")
         while after:
-            batch = await self._read(self._redis, after, 0)
+            batch = await self._read(self._write, after, 0)
             found += batch
             last = {delivery.partition: delivery.id for delivery in batch}
             after = {partition: last[partition] for partition in after if partition in last}
         return found
 
-    async def _read(self, client: aioredis.Redis, after: Mapping[int, str], block_ms: int) -> list[Delivery]:
-        block = ("BLOCK", block_ms) if block_ms else ()
+    async def _read(self, client: Exchange, after: Mapping[int, str], block_ms: int) -> list[Delivery]:
+        block: tuple[Argument, ...] = ("BLOCK", block_ms) if block_ms else ()
         streams = [moves_key(partition) for partition in after]
-        answer = await client.execute_command(
+        command = (
             "XREADGROUP", "GROUP", GROUP, CONSUMER, "COUNT", self._settings.batch, *block,
             "STREAMS", *streams, *after.values(),
         )  # fmt: skip
+        [answer] = _no_error(await client([command], block_ms / 1000 + IO_TIMEOUT_S))
         return [delivery for stream, entries in answer or () for delivery in _deliveries(stream, entries)]
 
     async def unacknowledged(self, partitions: Sequence[int]) -> dict[int, int]:
@@ -312,14 +312,12 @@ class Store:
         by_partition: dict[int, list[str]] = {}
         for delivery in deliveries:
             by_partition.setdefault(delivery.partition, []).append(delivery.id)
-        calls = self._redis.pipeline(transaction=False)
-        for partition, ids in by_partition.items():
-            calls.xack(moves_key(partition), GROUP, *ids)
-        for partition, members in settled.items():
-            if members:
-                calls.zrem(due_key(partition), *members)
-        if len(calls):
-            await calls.execute()
+        commands: list[Command] = [
+            ("XACK", moves_key(partition), GROUP, *ids) for partition, ids in by_partition.items()
+        ]  # fmt: skip
+        commands += [("ZREM", due_key(partition), *members) for partition, members in settled.items() if members]
+        if commands:
+            _no_error(await self._write(commands, IO_TIMEOUT_S))
 
     async def trim(self, partitions: Sequence[int]) -> dict[int, int]:
         """Drop acknowledged commands from the intakes; return what is left in each: what waits or is being decided."""
@@ -345,14 +343,12 @@ class Store:
         """
         if not commits:
             return []
-        calls = self._redis.pipeline(transaction=False)
-        for commit in commits:
-            _add_commit(calls, worker, commit, self._settings.retention_s)
+        commands: list[Command] = [_commit_call(worker, commit, self._settings.retention_s) for commit in commits]
         if self.durability.mode == "fsync":
-            calls.execute_command("WAITAOF", 1, 0, CONFIRM_MS)
+            commands.append(("WAITAOF", 1, 0, CONFIRM_MS))
         elif self.durability.mode == "replicas":
-            calls.execute_command("WAIT", self.durability.replicas, CONFIRM_MS)
-        answers = await calls.execute(raise_on_error=False)
+            commands.append(("WAIT", self.durability.replicas, CONFIRM_MS))
+        answers = await self._write(commands, IO_TIMEOUT_S + CONFIRM_MS / 1000)
         results = answers[: len(commits)]
         for answer in results:
             if isinstance(answer, Exception):
@@ -435,7 +431,14 @@ class Store:
             await self._redis.zadd(due_key(partition), dict(due))
 
 
-def _add_commit(calls: Any, worker: str, commit: Commit, retention_s: int) -> None:
+def _no_error(answers: list[Any]) -> list[Any]:
+    for answer in answers:
+        if isinstance(answer, ResponseError):
+            raise answer
+    return answers
+
+
+def _commit_call(worker: str, commit: Commit, retention_s: int) -> Command:
     partition = commit.lease.partition
     lobby: bytes | str = b"" if commit.lobby is None else "x" if commit.lobby == "remove" else commit.lobby
     args: list[Any] = [
@@ -449,7 +452,7 @@ def _add_commit(calls: Any, worker: str, commit: Commit, retention_s: int) -> No
     keys = (
         journal_key(commit.match), owner_key(partition), seed_key(commit.match), open_key(partition), due_key(partition)
     )  # fmt: skip
-    calls.execute_command("FCALL", "croupier_commit", len(keys), *keys, *args)
+    return ("FCALL", "croupier_commit", len(keys), *keys, *args)
 
 
 def _lines(entries: Any) -> list[bytes]:
@@ -460,7 +463,8 @@ def _deliveries(stream: bytes, entries: Any) -> Iterable[Delivery]:
     partition = int(stream[stream.index(b"{") + 1 : stream.index(b"}")])
     for entry_id, fields in entries:
         text = entry_id.decode()
-        yield Delivery(partition, text, int(text.split("-")[0]), (fields or {}).get(b"c", b""))
+        known = dict(zip(fields[::2], fields[1::2], strict=True)) if fields else {}
+        yield Delivery(partition, text, int(text.partition("-")[0]), known.get(b"c", b""))
 
 
 def _after(entry_id: bytes | str) -> str:

@@ -81,6 +81,7 @@ class Live:
     declined: set[tuple[int, int]] = field(default_factory=set)
     """Seats and prompts for which a computer player has decided to do nothing."""
     _views: ViewEncoder | None = None
+    _wanted: tuple[tuple[int, int], dict[str, int]] | None = None
 
     @classmethod
     def empty(cls, recorded: Recorded, limits: Limits, sign: Signer | None) -> "Live":
@@ -220,7 +221,13 @@ class Live:
         return max(deadline, held_since + min(GRACE_MS, GRACE_MS if clock is UNSET else clock))
 
     def wanted(self) -> dict[str, int]:
-        """Return what should be in `due` for the present version."""
+        """Return what should be in `due` for the present version. Not to be changed."""
+        key = (self.match.version, len(self.declined))
+        if self._wanted is None or self._wanted[0] != key:
+            self._wanted = key, self._find_wanted()
+        return self._wanted[1]
+
+    def _find_wanted(self) -> dict[str, int]:
         match = self.match
         if match.version < 0 or match.over:
             return {}
@@ -241,11 +248,9 @@ class Live:
 
     def _limited(self, limit: str) -> bool:
         match = self.match
-        return {
-            "lobby": match.status == "lobby",
-            "idle": match.status == "running",
-            "absent": match.all_absent,
-        }[limit]
+        if limit == "lobby":
+            return match.status == "lobby"
+        return match.status == "running" if limit == "idle" else match.all_absent
 
     def fire(self, member: str, now: int, held_since: int) -> Fired:
         """Do what a member of `due` is for.

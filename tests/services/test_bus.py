@@ -84,20 +84,20 @@ async def test_while_there_is_no_connection_nothing_is_published_and_nothing_kep
 async def test_a_restart_of_the_server_during_a_publish_makes_it_fail_although_the_connection_is_back(server):
     bus = await Bus.connect(server.url, "test")
     client = bus._client
-    publish = client.publish
+    send = client._send_command
 
-    async def restarted_between_messages(subject, data):
-        await publish(subject, data)
-        if subject == "t.first":
+    async def restarted_after_the_messages(commands, **kwargs):
+        await send(commands, **kwargs)
+        if b"t.first" in commands:
             server.restart()
             await until(lambda: bus.generation >= generation + 2 and bus.connected)
 
     generation = bus.generation
-    client.publish = restarted_between_messages
+    client._send_command = restarted_after_the_messages
     with pytest.raises(BusDown, match="broke while publishing"):
         await bus.publish([("t.first", b""), ("t.second", b"")])
     assert bus.connected
-    client.publish = publish
+    client._send_command = send
     await bus.publish([("t.a", b"")])
     await bus.close()
 
@@ -136,7 +136,8 @@ async def test_a_server_that_does_not_answer_makes_the_publish_fail_and_costs_no
     generation = bus.generation
     server.pause()
     with pytest.raises(BusDown):
-        await bus.publish([("t.a", b"1")])
+        while True:  # it may answer once more before it stops
+            await bus.publish([("t.a", b"1")])
     server.resume()
     await until(lambda: bus.generation >= generation + 2 and bus.connected)
     await bus.publish([("t.a", b"2")])
