@@ -76,7 +76,7 @@ format: setup  ## format, and fix what the linter can fix safely
 	@$(BIN)/ruff format
 
 bench: setup  ## measure throughput and latency on this machine
-	@$(BIN)/croupier bench $(ARGS)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 clean:  ## remove .venv, builds and caches
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -73,11 +73,12 @@ class Crowd:
         self._senders: dict[int, MoveStream | UnaryMoves] = {}
         self.views = NatsViews(self) if plan.views == "nats" else GrpcViews(self)
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something in the background; an exception that it raises is the run's failure."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -222,6 +223,8 @@ class Crowd:
         del self.matches[match.slot]
         for seat in match.seats:
             self._release(seat)
+        if match.spectator is not None:
+            match.spectator.cancel()
         self.meter.counts.ended += 1
         self.played.append(Played(match.id, match.accepted, last_hash, match.parted))
         if not self.paused:

@@ -38,5 +38,5 @@ async def open_match(crowd: "Crowd", slot: int, chance: random.Random) -> OpenMa
         await asyncio.gather(*(crowd.ask(seat) for seat in late))
     if chance.random() < plan.slow:
         watching = await crowd.call(stub.Spectate, pb.SpectateRequest(match=created.match))
-        crowd.spawn(crowd.views.watch_slowly(watching.subject, watching.token, watching.view.version))
+        match.spectator = crowd.spawn(crowd.views.watch_slowly(watching.subject, watching.token, watching.view.version))
     return match

@@ -116,6 +116,8 @@ class OpenMatch:
         """Whether nobody but this player moves: no seat was left to the server."""
         self.timer: asyncio.TimerHandle | None = None
         self.leaving = False
+        self.spectator: asyncio.Task[None] | None = None
+        """Somebody who watches, slowly."""
         self.accepted = array("q")
         """For each receipt: its version, then seat and prompt (`seat << 32 | prompt`)."""
         self.parted = ""

@@ -9,7 +9,7 @@ import contextlib
 import json
 from collections.abc import Callable, Sequence
 from typing import Any, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 RECONNECT_S = 0.1
 CONNECT_S = 10.0
@@ -91,6 +91,7 @@ class Listener:
         self._sids = 0
         self._subjects: dict[int, str] = {}
         self._returning: asyncio.Task[None] | None = None
+        self._connecting = False
         self._closed = False
         self.takers: dict[int, Take] = {}
         self.needs_token = False
@@ -101,37 +102,47 @@ class Listener:
         self._token = token
         url = urlsplit(self._urls[self._next % len(self._urls)])
         self._next += 1
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(CONNECT_S):
-            _, wire = await loop.create_connection(lambda: _Wire(self), url.hostname or "", url.port or 4222)
-            try:
-                info = await wire.info
-                self.needs_token = bool(info.get("auth_required")) and url.username is None
-                options: dict[str, object] = {
-                    "verbose": False,
-                    "pedantic": False,
-                    "tls_required": False,
-                    "lang": "python",
-                    "version": "0",
-                    "name": "croupier-load",
-                    "protocol": 1,
-                    "echo": False,
-                }
-                if url.username is not None:
-                    options |= {"user": unquote(url.username), "pass": unquote(url.password or "")}
-                elif token is not None:
-                    options["auth_token"] = token
-                wire.write(b"CONNECT %b\r\n" % json.dumps(options).encode())
-                for sid, subject in self._subjects.items():
-                    wire.write(b"SUB %b %d\r\n" % (subject.encode(), sid))
-                await self._ping(wire)
-            except BaseException:
-                if wire.transport is not None:
-                    wire.transport.abort()
-                raise
-        self._wire = wire
+        self._connecting = True
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                loop = asyncio.get_running_loop()
+                _, wire = await loop.create_connection(lambda: _Wire(self), url.hostname or "", url.port or 4222)
+                try:
+                    await self._greet(wire, url)
+                except BaseException:
+                    self._wire = None
+                    if wire.transport is not None:
+                        wire.transport.abort()
+                    raise
+        finally:
+            self._connecting = False
         if self._closed:
             self.close()
+
+    async def _greet(self, wire: _Wire, url: SplitResult) -> None:
+        info = await wire.info
+        self.needs_token = bool(info.get("auth_required")) and url.username is None
+        options: dict[str, object] = {
+            "verbose": False,
+            "pedantic": False,
+            "tls_required": False,
+            "lang": "python",
+            "version": "0",
+            "name": "croupier-load",
+            "protocol": 1,
+            "echo": False,
+        }
+        if url.username is not None:
+            options |= {"user": unquote(url.username), "pass": unquote(url.password or "")}
+        elif self._token is not None:
+            options["auth_token"] = self._token
+        wire.write(b"CONNECT %b\r\n" % json.dumps(options).encode())
+        self._wire = wire
+        for sid, subject in self._subjects.items():
+            wire.write(b"SUB %b %d\r\n" % (subject.encode(), sid))
+        await self._ping(wire)
+        if self._wire is not wire:
+            raise NatsError("NATS closed the connection")
 
     def subscribe(self, subject: str, take: Take) -> int:
         """Call `take` with each message on a subject; return the subscription's number."""
@@ -178,7 +189,7 @@ class Listener:
         """Come back; called by a connection that has ended."""
         if wire is self._wire:
             self._wire = None
-            if not self._closed:
+            if not self._closed and not self._connecting:
                 self._returning = asyncio.create_task(self._return())
 
     async def _return(self) -> None:

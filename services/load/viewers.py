@@ -17,17 +17,19 @@ SLOW_S = 5.0
 """For how long a slow reader reads nothing, then for a fifth of it all that has come."""
 
 
-class Subscribed:
-    """A seat's subscription on a connection."""
+class _Ear:
+    """A seat's subscription on a connection, which a reconnect knows of."""
 
-    def __init__(self, listener: Listener, sid: int) -> None:
-        """Belong to a listener."""
-        self._listener = listener
+    def __init__(self, listener: Listener, sid: int, seats: set[Seat], seat: Seat) -> None:
+        self.listener = listener
         self._sid = sid
+        self._seats = seats
+        self._seat = seat
 
     def forget(self) -> None:
         """End it; the connection stays."""
-        self._listener.unsubscribe(self._sid)
+        self.listener.unsubscribe(self._sid)
+        self._seats.discard(self._seat)
 
 
 class NatsViews:
@@ -40,11 +42,21 @@ class NatsViews:
         self._shared = crowd.plan.connections == "process"
         self._listeners: dict[tuple[int, int], Listener] = {}
         self._listening: dict[Listener, set[Seat]] = {}
-        self._slow: set[Listener] = set()
+        self._connecting = asyncio.Lock()
 
     async def show(self, seat: Seat, subject: str) -> None:
         """Have a seat's views given to it from now on. Raises NatsError, OSError."""
-        place = (0, 0) if self._shared else (seat.match.slot, seat.number)
+        if self._shared:
+            async with self._connecting:
+                listener = await self._listener((0, 0), None)
+        else:
+            listener = await self._listener((seat.match.slot, seat.number), seat.token)
+        seats = self._listening.setdefault(listener, set())
+        seats.add(seat)
+        seat.ear = _Ear(listener, listener.subscribe(subject, seat.take), seats, seat)
+
+    async def _listener(self, place: tuple[int, int], token: str | None) -> Listener:
+        """Return the connection of a place. Raises NatsError."""
         listener = self._listeners.get(place)
         if listener is not None and listener.needs_token:  # it opens one tenure only
             listener.close()
@@ -52,15 +64,11 @@ class NatsViews:
             listener = None
         if listener is None:
             listener = self._listeners[place] = self._new(len(self._listeners))
-            # The token is worth a try on the first connection: whether it is needed only the server's greeting tells.
             try:
-                await listener.connect(None if self._shared else seat.token)
+                await listener.connect(token)
             except OSError as error:
                 raise NatsError(f"NATS cannot be listened to: {str(error) or 'no answer'}") from None
-        seats = self._listening.setdefault(listener, set())
-        seats.add(seat)
-        sid = listener.subscribe(subject, seat.take)
-        seat.ear = _Ear(listener, sid, seats, seat)
+        return listener
 
     async def flush(self, seats: list[Seat]) -> None:
         """Return when the server knows of the subscriptions of these seats."""
@@ -99,20 +107,6 @@ class NatsViews:
         """Close every connection."""
         for listener in self._listeners.values():
             listener.close()
-
-
-class _Ear(Subscribed):
-    """A subscription that a reconnect knows of."""
-
-    def __init__(self, listener: Listener, sid: int, seats: set[Seat], seat: Seat) -> None:
-        super().__init__(listener, sid)
-        self.listener = listener
-        self._seats = seats
-        self._seat = seat
-
-    def forget(self) -> None:
-        super().forget()
-        self._seats.discard(self._seat)
 
 
 class GrpcViews:
