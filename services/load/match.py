@@ -90,6 +90,8 @@ class Seat:
             match.awaited = view.version
         if view.version >= match.awaited:
             match.settle()
+        elif view.status != "running":
+            match.go_on()  # it may have ended under a move
 
 
 class OpenMatch:
@@ -152,7 +154,7 @@ class OpenMatch:
         seats = self.seats
         first = seats[0].view
         version = seats[0].version
-        if first is None or self.sent or self.leaving:
+        if first is None or self.leaving:
             return
         for seat in seats:
             if seat.version != version or seat.view is None or seat.asking:
@@ -163,7 +165,7 @@ class OpenMatch:
             if first.status in ENDS:
                 self._end()
             return
-        if self.timer is None and not self.crowd.paused:
+        if not self.sent and self.timer is None and not self.crowd.paused:
             delay = self.crowd.pace.delay(self)
             if delay > 0:
                 self.timer = asyncio.get_running_loop().call_later(delay, self._move_now)

@@ -93,7 +93,7 @@ def report(run: Coordinator) -> Report:
         croupier=metadata.version("croupier-server"),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         machine={"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
-        plan=run.plan,
+        plan=msgspec.structs.replace(run.plan, nats=",".join(map(_without_password, run.plan.nats.split(",")))),
         seconds=round(seconds, 3),
         interrupted=run.stop.is_set(),
         moves=counts.moves,
@@ -121,6 +121,11 @@ def report(run: Coordinator) -> Report:
     )
 
 
+def _without_password(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
 def _worker(hand: Hand) -> WorkerLine:
     return WorkerLine(hand.name, round(hand.cpu / hand.seconds, 3) if hand.seconds else 0.0, hand.failed)
 
@@ -135,7 +140,7 @@ def remarks(found: Report) -> list[str]:
     ]
     if found.interrupted:
         said.append("The run was stopped before its time; the figures are those up to then.")
-    if found.behind:
+    if found.behind and found.plan.rate:
         said.append(
             f"At the end {found.behind:,} moves were due and not sent: the server does not keep up with "
             f"{found.plan.rate:g} moves/s, and the longer the run, the higher the latency."
@@ -188,7 +193,5 @@ def _percentiles(latency: Latency) -> str:
 
 
 def settings(plan: Plan) -> dict[str, Any]:
-    """Return what a plan says, as text to show, without what is at its default and without passwords."""
-    said = {name: value for name, value in to_builtins(plan).items() if value not in (None, {}, 0.0)}
-    said["nats"] = ",".join(url.rpartition("@")[2] for url in plan.nats.split(","))
-    return said
+    """Return what a plan says, without what it leaves out."""
+    return {name: value for name, value in to_builtins(plan).items() if value not in (None, {}, 0.0)}

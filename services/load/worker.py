@@ -5,6 +5,7 @@ import contextlib
 import gc
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -39,14 +40,20 @@ KNOCK_S = 30.0
 
 def work(address: str, secret: str) -> str | None:
     """Take part in a run; return None, or what went wrong."""
+    with contextlib.suppress(ValueError, OSError):  # a connection for each seat takes many files
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return uvloop.run(_work(address, secret))
 
 
 async def _work(address: str, secret: str) -> str | None:
+    talk: Talk | None = None
     try:
         talk = await _knock(address)
         await talk.ask_in(secret, socket.gethostname(), os.getpid(), cores())
     except (OSError, TimeoutError) as error:
+        if talk is not None:
+            await talk.close()
         return f"{address}: {str(error) or 'no answer'}"
     sys.stdout.write(json.dumps({"event": "ready", "coordinator": address}) + "\n")
     sys.stdout.flush()
