@@ -89,6 +89,8 @@ class Coordinator:
         self.unanswered = 0
         self.behind = 0
         self.problems: list[str] = []
+        self.strangers = 0
+        """Connections that were turned away, since they did not know the secret."""
         self.cpu: dict[str, float] = {}
         """CPU seconds of the server's processes in the measured time, by name."""
         self.stop = asyncio.Event()
@@ -130,8 +132,8 @@ class Coordinator:
         talk = Talk(reader, writer)
         try:
             hello = await talk.admit(self._secret)
-        except (TalkError, TimeoutError) as error:
-            self.problems.append(f"{writer.get_extra_info('peername')}: {error}")
+        except (TalkError, TimeoutError):
+            self.strangers += 1
             await talk.close()
             return
         if self.phase != "waiting for workers":

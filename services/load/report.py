@@ -69,6 +69,8 @@ class Report(Struct, frozen=True, kw_only=True):
     checked: Checked
     workers: list[WorkerLine]
     problems: list[str]
+    strangers: int
+    """Connections to the coordinator that did not know the secret."""
 
     @property
     def good(self) -> bool:
@@ -118,6 +120,7 @@ def report(run: Coordinator) -> Report:
         checked=run.checked,
         workers=[_worker(hand) for hand in run.hands],
         problems=run.problems,
+        strangers=run.strangers,
     )
 
 
@@ -149,6 +152,8 @@ def remarks(found: Report) -> list[str]:
         said.append(f"The client itself was up to {found.late.p99:.1f} ms late (p99); its own delay is in the latency.")
     if found.unanswered:
         said.append(f"{found.unanswered} moves in flight at the end were never answered or never seen by all seats.")
+    if found.strangers:
+        said.append(f"{found.strangers} connections to the coordinator did not know the secret and were turned away.")
     return said
 
 

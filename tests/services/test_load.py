@@ -499,16 +499,17 @@ async def knock(address: str, secret: str) -> talk.Talk:
 
 
 def test_who_does_not_know_the_secret_is_not_let_in_and_never_hears_of_the_plan():
-    async def scene() -> list[str]:
+    async def scene() -> Coordinator:
         coordinator = Coordinator(PLAN, SECRET, Processes({}))
         address = await coordinator.listen("127.0.0.1", 0)
         with pytest.raises(talk.TalkError, match="wrong CROUPIER_LOAD_SECRET"):
             await knock(address, "guess")
         await coordinator.close()
-        assert not coordinator.hands
-        return coordinator.problems
+        return coordinator
 
-    assert "without the secret" in asyncio.run(scene())[0]
+    coordinator = asyncio.run(scene())
+    assert ([], 1) == (coordinator.hands, coordinator.strangers)
+    assert "turned away" in remarks(report(coordinator))[0]
 
 
 def test_a_worker_does_not_believe_a_coordinator_without_the_secret():
