@@ -138,4 +138,4 @@ def test_workers_of_other_machines_join_with_the_secret_and_are_merged(stack, tm
     assert found["moves"] > 0
     assert found["checked"]["matches"] >= 4
     assert not found["checked"]["lost"]
-    assert (1, 0) == (found["strangers"], running.returncode), output
+    assert (found["strangers"], running.returncode) == (1, 0), output

@@ -508,7 +508,7 @@ def test_who_does_not_know_the_secret_is_not_let_in_and_never_hears_of_the_plan(
         return coordinator
 
     coordinator = asyncio.run(scene())
-    assert ([], 1) == (coordinator.hands, coordinator.strangers)
+    assert (coordinator.hands, coordinator.strangers) == ([], 1)
     assert "turned away" in remarks(report(coordinator))[0]
 
 
