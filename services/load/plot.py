@@ -62,7 +62,8 @@ def lines(
     drawn = [line for line in drawn if line.points]
     if not drawn or len(x) < 2 or len(y) < 2:
         return _figure(title, unit, '<p class="dim">nothing to draw</p>', [])
-    across = _scale(x[0].value, x[-1].value, LEFT, WIDTH - RIGHT, log=False)
+    furthest = max(place for line in drawn for place, _ in line.points)
+    across = _scale(x[0].value, max(x[-1].value, furthest), LEFT, WIDTH - RIGHT, log=False)
     up = _scale(y[0].value, y[-1].value, HEIGHT - BOTTOM, TOP, log=log)
     parts = []
     for tick in y:
