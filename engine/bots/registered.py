@@ -3,10 +3,12 @@
 from engine.bots.bluffing_billionaires import BluffingBillionairesBot
 from engine.bots.bombenziehen import BombenziehenBot
 from engine.bots.bot import Bot
+from engine.bots.clever_gedreht import CleverGedrehtBot
 from engine.bots.toms_time_bluff import TomsTimeBluffBot
 
 BOTS: tuple[type[Bot], ...] = (
     BombenziehenBot,
     BluffingBillionairesBot,
     TomsTimeBluffBot,
+    CleverGedrehtBot,
 )
