@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from prometheus_client import Counter
 from redis.exceptions import RedisError
 
 from engine.refusals import Internal
@@ -91,6 +92,7 @@ class Worker:
         self._cache: OrderedDict[str, Live] = OrderedDict()
         self._faults: dict[str, set[str]] = {}
         """By match, what raised something unexpected: a redelivery of the same command does not count twice."""
+        self._counters: dict[tuple[object, ...], Counter] = {}
         self._deciding = asyncio.Lock()
         self._stopping = asyncio.Event()
         self._generation = bus.generation
@@ -367,8 +369,7 @@ class Worker:
             refusal = Internal("the server failed on this command; it had no effect")
             receipt = Receipt(number, None, refusal.reason, refusal.detail, appended=False)
         else:
-            with logs.about(group.match):
-                receipt = live.decide(number, item.envelope.command, at, group.held.since)
+            receipt = live.decide(number, item.envelope.command, at, group.held.since)
             if item.redelivered and receipt.version is not None and not receipt.appended:
                 group.again += live.views_again(receipt.version)
                 if receipt.version < live.match.version:
@@ -509,10 +510,17 @@ class Worker:
 
     def _count(self, group: Group, envelope: Envelope, receipt: Receipt) -> None:
         result = receipt.reason or ("accepted" if receipt.appended else "repeated")
-        kind = type(envelope.command).__name__.lower()
-        self._metrics.commands.labels(kind, result).inc()
+        self._counter(self._metrics.commands, type(envelope.command).__name__.lower(), result).inc()
         if isinstance(envelope.command, Submit) and group.live is not None and group.live.match.version >= 0:
-            self._metrics.moves.labels(group.live.match.game.name, result).inc()
+            self._counter(self._metrics.moves, group.live.match.game.name, result).inc()
+
+    def _counter(self, metric: Counter, *labels: str) -> Counter:
+        """Return a counter's child for some labels; prometheus-client looks it up anew each time, which is slow."""
+        key = (metric, *labels)
+        child = self._counters.get(key)
+        if child is None:
+            child = self._counters[key] = metric.labels(*labels)
+        return child
 
     # --- memory --------------------------------------------------------------------------------------------------
 
