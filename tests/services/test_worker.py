@@ -291,7 +291,8 @@ class TestMoves:
             await front.done(first)
             folded = await front.folded(match)
             prompt = folded.prompts[mover.seat]
-            illegal = b'{"keep":{}}'
+            legal = {encoded(folded, move) for move in folded.legal(mover.seat)}
+            illegal = min({b'{"keep":{}}', b'{"take":{}}'} - legal)
             before = await front.recorded(match)
 
             def by(seat, prompt, move, tenure=None):
