@@ -4,6 +4,7 @@ from engine.bots.bluffing_billionaires import BluffingBillionairesBot
 from engine.bots.bombenziehen import BombenziehenBot
 from engine.bots.bot import Bot
 from engine.bots.clever_gedreht import CleverGedrehtBot
+from engine.bots.timos_twist import TimosTwistBot
 from engine.bots.toms_time_bluff import TomsTimeBluffBot
 
 BOTS: tuple[type[Bot], ...] = (
@@ -11,4 +12,5 @@ BOTS: tuple[type[Bot], ...] = (
     BluffingBillionairesBot,
     TomsTimeBluffBot,
     CleverGedrehtBot,
+    TimosTwistBot,
 )
