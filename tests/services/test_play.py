@@ -408,6 +408,8 @@ def test_the_terminal_is_given_back_as_it_was(screen: Screen):
 
     assert at_screen(House("timos_twist"), screen, person) == "left"
     assert termios.tcgetattr(screen.theirs) == before
+    os.write(screen.theirs, b"the end")
+    asyncio.run(screen.until("the end"))  # the thread that listens may lag behind
     assert screen.raw.count("\x1b[?1049h") == screen.raw.count("\x1b[?1049l") == 1
 
 
