@@ -77,12 +77,23 @@ def one(
 
 
 def arena(
-    name: str, challenger: str, rival: str, *, seats: int, matches: int, options: dict[str, object], workers: int = 0
+    name: str,
+    challenger: str,
+    rival: str,
+    *,
+    seats: int,
+    matches: int,
+    options: dict[str, object],
+    workers: int = 0,
+    first: int = 0,
 ) -> Iterator[Score]:
-    """Yield the score after every match; the same arguments give the same last rate on every machine."""
+    """Yield the score after every match, from `first` on; the same arguments give the same last rate everywhere."""
     score = Score(seats)
     with ProcessPoolExecutor(workers or os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
-        runs = [pool.submit(one, name, challenger, rival, seats, options, number) for number in range(matches)]
+        runs = [
+            pool.submit(one, name, challenger, rival, seats, options, number)
+            for number in range(first, first + matches)
+        ]
         try:
             for run in as_completed(runs):
                 share, took, decisions = run.result()

@@ -25,6 +25,7 @@ def arena_command(
     matches: Annotated[int, typer.Option(min=1, help="Matches for each game and number of seats.")] = 1000,
     option: Annotated[list[str] | None, typer.Option(help="Option of the game, as name=value.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one a core.")] = 0,
+    first: Annotated[int, typer.Option(min=0, help="Number of the first match: other deals.")] = 0,
 ) -> None:
     """Let computer players play each other and print win rates with 95 % intervals.
 
@@ -44,7 +45,14 @@ def arena_command(
                 task = progress.add_task(f"{name}, {number} seats", total=matches)
                 try:
                     for now in arena(
-                        name, challenger, rival, seats=number, matches=matches, options=options, workers=workers
+                        name,
+                        challenger,
+                        rival,
+                        seats=number,
+                        matches=matches,
+                        options=options,
+                        workers=workers,
+                        first=first,
                     ):
                         score = now
                         progress.update(task, completed=now.matches)
