@@ -13,6 +13,7 @@ moves a second, the time from first to last for one of them, and CPU a move of t
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -81,49 +82,45 @@ class Meter:
 
 async def stream(port: int, flights: int, meter: Meter) -> None:
     """One message in flight on each stream."""
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+    channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
 
-        async def one() -> None:
-            call = channel.stream_stream(f"/{ECHO}/Stream")()
-            while meter.running():
-                began = time.perf_counter()
-                await call.write(MOVE)
-                await call.read()
-                meter.count(began)
-            await call.done_writing()
+    async def one() -> None:
+        call = channel.stream_stream(f"/{ECHO}/Stream")()
+        while meter.running():
+            began = time.perf_counter()
+            await call.write(MOVE)
+            await call.read()
+            meter.count(began)
 
-        await asyncio.gather(*(one() for _ in range(flights)))
+    await asyncio.gather(*(one() for _ in range(flights)))
 
 
 async def shared(port: int, flights: int, meter: Meter) -> None:
     """All messages in flight on one stream: what has come back is sent again, together."""
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        call = channel.stream_stream(f"/{ECHO}/Stream")()
-        half = max(1, flights // 2)
-        for part in (half, flights - half):
-            if part:
-                await call.write(MOVE * part)
+    call = grpc.aio.insecure_channel(f"127.0.0.1:{port}").stream_stream(f"/{ECHO}/Stream")()
+    half = max(1, flights // 2)
+    for part in (half, flights - half):
+        if part:
+            await call.write(MOVE * part)
+    began = time.perf_counter()
+    while meter.running():
+        data = await call.read()
+        meter.count(began, len(data) // len(MOVE))
         began = time.perf_counter()
-        while meter.running():
-            data = await call.read()
-            meter.count(began, len(data) // len(MOVE))
-            began = time.perf_counter()
-            await call.write(data)
-        await call.done_writing()
+        await call.write(data)
 
 
 async def unary(port: int, flights: int, meter: Meter) -> None:
     """Calls, each in flight on its own."""
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        call = channel.unary_unary(f"/{ECHO}/Unary")
+    call = grpc.aio.insecure_channel(f"127.0.0.1:{port}").unary_unary(f"/{ECHO}/Unary")
 
-        async def one() -> None:
-            while meter.running():
-                began = time.perf_counter()
-                await call(MOVE)
-                meter.count(began)
+    async def one() -> None:
+        while meter.running():
+            began = time.perf_counter()
+            await call(MOVE)
+            meter.count(began)
 
-        await asyncio.gather(*(one() for _ in range(flights)))
+    await asyncio.gather(*(one() for _ in range(flights)))
 
 
 async def intake(port: int, flights: int, meter: Meter) -> None:
@@ -199,7 +196,8 @@ def figures(work: Floor, port: int, pid: int, flights: int, seconds: float) -> d
     """Run one floor against a server and return its figures."""
     server, client = cpu_of(pid) or 0.0, time.process_time()
     meter = Meter(seconds)
-    uvloop.run(work(port, flights, meter))
+    # Not closed, nor are the channels: gRPC may take for ever to end hundreds of open calls.
+    uvloop.new_event_loop().run_until_complete(work(port, flights, meter))
     used = (cpu_of(pid) or 0.0) - server, time.process_time() - client
     latency = Latency.of(sort(meter.times), encoded=False)
     share = seconds / (seconds + WARM_UP_S) / (latency.count or 1) * 1e6
@@ -232,7 +230,7 @@ def one(name: str, flights: int, seconds: float) -> dict[str, float]:
 def floor(name: str, flights: int, seconds: float) -> dict[str, float]:
     """Run a floor in a fresh process and return its figures."""
     command = ["-m", "benchmarks.floors", name, "--flights", str(flights), "--seconds", str(seconds), "--json"]
-    found = subprocess.run([sys.executable, *command], check=True, stdout=subprocess.PIPE)
+    found = subprocess.run([sys.executable, *command], check=True, stdout=subprocess.PIPE, timeout=seconds + 60)
     figures: dict[str, float] = json.loads(found.stdout)
     return figures
 
@@ -257,7 +255,8 @@ def main() -> None:
     if given.serve:
         uvloop.run(echo())
     elif given.json:
-        print(json.dumps(one(given.names[0], given.flights, given.seconds)))
+        print(json.dumps(one(given.names[0], given.flights, given.seconds)), flush=True)
+        os._exit(0)  # for the same reason
     else:
         for name in given.names:
             print(line(f"{name}, {given.flights} in flight", floor(name, given.flights, given.seconds)), flush=True)
