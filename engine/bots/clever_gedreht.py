@@ -7,7 +7,6 @@ every world on to the end of the round as if all seats were clever, once for eac
 gained most.
 """
 
-from bisect import insort
 from collections.abc import Hashable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -35,7 +34,7 @@ HIGH = 6
 """From this value on a discard is worth taking."""
 GAIN = 2
 """A drawn card takes a place if it gains more than this, or more than the number of open cards that are left then."""
-ROLLOUTS = 640
+ROLLOUTS = 520
 """Seats that ruthless plays on for, shared out among its moves; as many again each time the worse half is dropped."""
 TRUST = 2
 """What the move that clever would make has in advance, in tenths of a point for each of the rollouts."""
@@ -203,7 +202,7 @@ def _line(seen: Seen, move: Move) -> Line:
             turn = -1
         elif finisher < 0 and not mine:
             finisher = seat
-        take = turn >= 0 and top >= HIGH and (not opens[turn] or top > opens[turn][0])
+        take = turn >= 0 and top >= HIGH and top > opens[turn][0]
     return Line(opens, seat, tuple(turned), flipped, top, turn, finisher, take)
 
 
@@ -228,7 +227,8 @@ def _scores(line: Line, world: World, *, protected: bool) -> list[int]:
     turned = [list(cards) for cards in world.turned]
     turned[line.seat] = list(line.turned)
     if line.flipped >= 0:
-        insort(opens[line.flipped], turned[line.flipped].pop())
+        opens[line.flipped].append(turned[line.flipped].pop())
+        opens[line.flipped].sort()
     if line.turn >= 0:
         play_on(opens, turned, list(world.pile), line, protected=protected)
     return [sum(cards) for cards in turned]
@@ -282,7 +282,8 @@ def flip(opens: list[list[int]], turned: list[list[int]], turn: int, lot: int, s
         if len(turned[seat]) > most and seat != spared:
             most, target = len(turned[seat]), seat
     if most:
-        insort(opens[target], turned[target].pop(lot % most))
+        opens[target].append(turned[target].pop(lot % most))
+        opens[target].sort()
 
 
 def swap(opens: list[list[int]], turn: int) -> None:
@@ -293,7 +294,7 @@ def swap(opens: list[list[int]], turn: int) -> None:
         if opens[seat] and opens[seat][-1] > best:
             best, target = opens[seat][-1], seat
     if best >= 0:
-        theirs = opens[target]
-        theirs.pop()
-        insort(theirs, opens[turn].pop(0))
-        insort(opens[turn], best)
+        mine, theirs = opens[turn], opens[target]
+        mine[0], theirs[-1] = best, mine[0]
+        mine.sort()
+        theirs.sort()

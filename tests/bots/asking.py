@@ -81,24 +81,24 @@ def assert_pure(bot: Bot) -> None:
     test_rules_calculate_in_integers(path)
 
 
-def match_of_all_levels(name: str) -> list[str]:
-    """What three levels of version 1 do in one match, as JSON of the moves in order."""
+def match_of_all_levels(name: str, levels: Sequence[str] | None = None) -> list[str]:
+    """What three levels of version 1 (or these ones) do in one match, as JSON of the moves in order."""
     told = []
     game, bot = newest(name), find(name, 1)
 
     class Told(type(bot)):
         def decide(self, seen, level, chance):
             move = super().decide(seen, level, chance)
-            told.append(f"{level} {game.move_json.encode(move).decode()}")
+            told.append(f"{level} {game.move_json.encode(move).decode() if move else None}")
             return move
 
-    play_match(game, Told(), bot.levels, b"levels" * 6, {})
+    play_match(game, Told(), levels or bot.levels, b"levels" * 6, {})
     return told
 
 
-def under_hash_seeds(name: str) -> list[list[str]]:
+def under_hash_seeds(name: str, levels: Sequence[str] | None = None) -> list[list[str]]:
     """That match, played by processes with two seeds of Python's hashes."""
-    script = f"from tests.bots.asking import match_of_all_levels as m; print('\\n'.join(m({name!r})))"
+    script = f"from tests.bots.asking import match_of_all_levels as m; print('\\n'.join(m({name!r}, {levels!r})))"
     running = [
         subprocess.Popen(
             (sys.executable, "-c", script),
