@@ -34,7 +34,7 @@ from engine.games.timos_twist import (
     TimosTwistOptions,
 )
 
-ROLLOUTS = 200
+ROLLOUTS = 320
 """Rounds that are played on, shared out among the moves; as many again each time the worse half is dropped."""
 TURNS = 150
 """A round played on for longer counts for nobody."""
