@@ -4,10 +4,12 @@ import hashlib
 
 import pytest
 
-from engine.bots.clever_gedreht import CleverGedrehtBot, Line, play_on
+from engine.bots.clever_gedreht import CleverGedrehtBot, Line, _worlds, play_on
 from engine.bots.match import play as play_match
+from engine.bots.match import seen
 from engine.games.clever_gedreht import (
     DECK,
+    VALUE,
     CleverGedreht,
     CleverGedrehtOptions,
     Draw,
@@ -18,8 +20,8 @@ from engine.games.clever_gedreht import (
     Take,
     Use,
 )
-from tests.bots.asking import asked, assert_pure, cases_of, choices, match_of_all_levels, under_hash_seeds
-from tests.laws.matches import Case
+from tests.bots.asking import asked, assert_pure, cases_of, choices, match_of_all_levels, stream, under_hash_seeds
+from tests.laws.matches import Case, sample
 
 BOT = CleverGedrehtBot()
 GAME = CleverGedreht()
@@ -143,6 +145,22 @@ def test_ruthless_flips_who_can_win():
     position = state(OLD, last, leader, phase="flip", top="flip", totals=(50, 0, 60), finisher=1)
     assert moves(position, "clever") == {Flip(1, 0)}
     assert moves(position, "ruthless") == {Flip(2, 0)}
+
+
+@CASES
+def test_imagined_worlds_hold_the_cards_out_of_sight(case: Case):
+    """With what is seen they make up the deck; every other seat has as many turned cards as on the table."""
+    for moment in sample(case, 10):
+        position = moment.state
+        view = seen(GAME, position.options, case.seats, position, position.turn)
+        table, own = view.table, view.own
+        visible = [code for grid in table.grids for code in grid.cards if code]
+        visible += [card.card for card in own.turned] + [code for code in (table.top, table.taken, own.drawn) if code]
+        for world in _worlds(view, 3, stream(0)):
+            turned = [grid.cards.count("") for grid in table.grids]
+            assert [len(cards) for cards in world.turned] == [*turned[: view.seat], 0, *turned[view.seat + 1 :]]
+            dealt = [card for cards in world.turned for card in cards] + [max(card, 0) for card in world.pile]
+            assert sorted(dealt + [VALUE[code] for code in visible]) == sorted(VALUE[code] for code in DECK)
 
 
 def test_rounds_are_played_on_by_the_rules():

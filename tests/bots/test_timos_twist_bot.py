@@ -6,7 +6,20 @@ import pytest
 
 from engine.bots.match import play as play_match
 from engine.bots.match import seen
-from engine.bots.timos_twist import BIT, DRAW, FITS, KEEP, LADDER, OPEN, STACKS, Line, TimosTwistBot, cards, play_on
+from engine.bots.timos_twist import (
+    BIT,
+    DRAW,
+    FITS,
+    KEEP,
+    LADDER,
+    OPEN,
+    STACKS,
+    Line,
+    TimosTwistBot,
+    _worlds,
+    cards,
+    play_on,
+)
 from engine.chance import Stream
 from engine.games.timos_twist import (
     COLOR,
@@ -26,7 +39,7 @@ from engine.games.timos_twist import (
     playable,
 )
 from tests.bots.asking import asked, assert_pure, cases_of, choices, match_of_all_levels, stream, under_hash_seeds
-from tests.laws.matches import Case, play
+from tests.laws.matches import Case, play, sample
 
 BOT = TimosTwistBot()
 GAME = TimosTwist()
@@ -180,6 +193,12 @@ def test_ruthless_holds_attacks_back():
     assert moves(state(hand, "7", "7", "7"), "clever") == {Play("green-plus2")}
 
 
+def test_ruthless_keeps_black_cards_till_somebody_is_about_to_go_out():
+    hand = "wild green-2 pink-1 pink-3 pink-4 pink-6 pink-7"
+    assert moves(state(hand, "7", "7", "7"), "ruthless") == {Play("green-2")}
+    assert moves(state(hand, "7", "7", "2"), "ruthless") == {Play("wild", "pink")}
+
+
 def test_ruthless_turns_the_direction_away_from_a_short_hand():
     """And leaves it where the short hand lies behind."""
     hand = "green-twist green-8 orange-3 pink-7 pink-8 pink-1"
@@ -241,6 +260,30 @@ def test_rounds_are_played_on_as_clever_plays_them(twist_skips_two: bool, stack_
         assert hands == [cards(*hand.cards) for hand in position.last_round.hands]
         ends.add(winner)
     assert ends == {0, 1}
+
+
+def test_a_colour_is_named_once():
+    """Seat 1 answers a wild card with plus4, names what it holds itself and goes out with it."""
+    hands = [cards("wild", "green-1"), cards("plus4", "pink-1")]
+    line = Line(BIT["green-5"], COLORS.index("green"), 0, 0, BIT["wild"], COLORS.index("blue"))
+    pile = ["blue-1", "blue-2", "blue-3", "blue-4"]
+    assert play_on(hands, [BIT[code] for code in pile], [], line, TimosTwistOptions()) == 1
+    assert hands == [cards("green-1", *pile), 0]
+
+
+@CASES
+def test_imagined_worlds_hold_the_cards_out_of_sight(case: Case):
+    """Every card once, the own hand as it is, and every other hand and pile in its size."""
+    for moment in sample(case, 10):
+        position = moment.state
+        view = seen(GAME, position.options, case.seats, position, position.turn)
+        for world in _worlds(view, 3, stream(0)):
+            assert world.hands[position.turn] == cards(*view.own.hand)
+            assert tuple(hand.bit_count() for hand in world.hands) == view.table.hand_sizes
+            assert (len(world.pile), len(world.covered) + 1) == (view.table.draw_pile, view.table.discard_pile)
+            held = [code for code in DECK if any(hand >> BIT[code] & 1 for hand in world.hands)]
+            lying = [LADDER[card] for card in (*world.pile, *world.covered, BIT[view.table.top])]
+            assert sorted(held + lying) == sorted(DECK)
 
 
 def test_a_kept_card_passes_the_turn_on():
