@@ -201,6 +201,32 @@ cli_play.register(app, PLAY)
 cli_load.register(app, PLAY)
 
 
+@app.command("operator-token", rich_help_panel=SERVICES)
+def operator_token(
+    hours: Annotated[float, typer.Option("--hours", min=0.01, max=24 * 366, help="How long it holds.")] = 8,
+) -> None:
+    """Print a token with which its holder may create and abort matches for a while; the key stays with you.
+
+    Needs CROUPIER_OPERATOR_KEY, or a folder of `croupier up` here. To be shown as `authorization: Bearer TOKEN`, or
+    wherever the key is asked for.
+    """
+    from services.tokens import Operators  # noqa: PLC0415 - not needed for --help
+
+    try:
+        settings = load()
+        kept = settings.data_dir / "operator_key.secret"
+        if settings.operator_key is None and kept.exists():
+            settings = load(operator_key=kept.read_text().strip())
+    except (SettingsError, OSError) as error:
+        err.print(str(error), style="red", markup=False)
+        raise typer.Exit(2) from None
+    operators = Operators.of(settings)
+    if not operators:
+        err.print("CROUPIER_OPERATOR_KEY: is not set, and here is no folder of croupier up", style="red")
+        raise typer.Exit(2)
+    sys.stdout.write(operators.token(int(hours * 3600)) + "\n")
+
+
 @app.command(rich_help_panel=SERVICES)
 def settings() -> None:
     """Print all settings: variable, default, unit, what is allowed and what it means."""

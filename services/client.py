@@ -21,7 +21,7 @@ from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
 from services import wire
 from services.bus import Bus
-from services.play_stream import RETRY_S, PlayStream, RefusedError, refused
+from services.play_stream import RENEWABLE, RETRY_S, PlayStream, RefusedError, refused
 
 __all__ = ["Client", "RefusedError", "Seat"]
 
@@ -265,7 +265,7 @@ class Seat:
         try:
             return await self.client.call(self.client.stub.GetView, request)
         except RefusedError as refusal:
-            if refusal.reason != "BAD_TOKEN":
+            if refusal.reason not in RENEWABLE:
                 raise
         await self.renew()
         request.token = self.token

@@ -18,6 +18,8 @@ RETRY_S = 0.2
 COMMANDS_TOGETHER = 256
 """Commands in one message, which the server takes only up to a size."""
 
+RENEWABLE = frozenset({"BAD_TOKEN", "TOKEN_EXPIRED"})
+"""Refusals of a token after which a fresh one may be had; the first where the server's keys were changed."""
 TRY_AGAIN = frozenset({"OUTCOME_UNKNOWN", "INTERRUPTED", "NO_OWNER", "OVERLOADED", "RATE_LIMITED"})
 """Refusals after which the same command is sent again: it has had no effect, or is answered with what it had."""
 BROKEN = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL", "UNKNOWN"})
@@ -203,7 +205,7 @@ class PlayStream:
                 waiting[1].set_exception(refusal)
         elif refusal is not None:  # on a new stream
             seat = next((seat for seat, handle in self._handles.items() if handle == attached.handle), None)
-            if seat is not None and refusal.reason == "BAD_TOKEN":
+            if seat is not None and refusal.reason in RENEWABLE:
                 self._spawn(self._renew(seat, attached.handle))
             else:
                 self._fail(refusal, attached.handle)

@@ -192,8 +192,12 @@ class Settings(BaseSettings):
 
     token_key: LongSecret | None = _setting(
         None,
-        "Key that signs the tokens of seats (HS256), the same for all match services. The match service needs it.",
+        "Key that signs the tokens of seats, hosts and spectators (HS256), the same for all services that read them. "
+        "The match service needs it.",
         allowed="32 or more characters",
+    )
+    token_key_other: LongSecret | None = _setting(
+        None, "A second key whose tokens are accepted, too, while keys are changed.", allowed="32 or more characters"
     )
     token_ttl_s: int = _setting(
         7 * 86_400,
@@ -202,8 +206,12 @@ class Settings(BaseSettings):
     )  # fmt: skip
     operator_key: LongSecret | None = _setting(
         None,
-        "Secret that lets an operator abort matches (unset: nobody may); once it is set only he creates matches, too.",
+        "Secret that lets an operator abort matches (unset: nobody may); once it is set only he creates matches, too. "
+        "`croupier operator-token` makes tokens with it.",
         allowed="32 or more characters",
+    )
+    operator_key_other: LongSecret | None = _setting(
+        None, "A second operator key that is accepted, too, while keys are changed.", allowed="32 or more characters"
     )
     signing_key: Ed25519Seed | None = _setting(
         None,

@@ -327,6 +327,7 @@ _CODES: Mapping[str, grpc.StatusCode] = {
     "MATCH_RUNNING": grpc.StatusCode.FAILED_PRECONDITION,
     "MATCH_OVER": grpc.StatusCode.FAILED_PRECONDITION,
     "BAD_TOKEN": grpc.StatusCode.UNAUTHENTICATED,
+    "TOKEN_EXPIRED": grpc.StatusCode.UNAUTHENTICATED,
     "NOT_YOUR_SEAT": grpc.StatusCode.PERMISSION_DENIED,
     "TENURE_ENDED": grpc.StatusCode.PERMISSION_DENIED,
     "NOT_HOST": grpc.StatusCode.PERMISSION_DENIED,

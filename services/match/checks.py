@@ -1,6 +1,5 @@
 """What a request must be before it costs anybody anything: forms, bounds, keys. Each check raises its Refused."""
 
-import hmac
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from services import wire
 from services.commands import Create, client_seed_of, code_seed_of, is_match_id, match_id, partition_of, request_hash
 from services.match.refused import Context, Refused
 from services.settings import Settings
+from services.tokens import NotOperator, Operators
 
 MIN_REQUEST_ID = 16
 MAX_REQUEST_ID = 64
@@ -77,15 +77,15 @@ def abort_reason(given: str) -> str:
     return given
 
 
-def operator(context: Context, settings: Settings) -> None:
-    """Let the operator pass. Without a key in the settings nobody is the operator."""
-    key = settings.operator_key
+def operator(context: Context, operators: Operators) -> None:
+    """Let an operator pass: one whose key or token is in the call's metadata. Raises NotOperator, TokenExpired."""
     given = None
     for header, value in context.invocation_metadata() or ():
         if header == "authorization" and isinstance(value, str):
             given = _BEARER.fullmatch(value)
-    if key is None or given is None or not hmac.compare_digest(given[1].encode(), key.get_secret_value().encode()):
-        raise Refused("NOT_OPERATOR", "only the operator may do this")
+    if given is None:
+        raise NotOperator("only the operator may do this")
+    operators.admit(given[1])
 
 
 def create(request: match_service_pb2.CreateMatchRequest, settings: Settings) -> Create:

@@ -8,13 +8,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import NamedTuple
 
 from croupier.v1 import match_service_pb2
-from engine.refusals import MalformedMove
+from engine.refusals import MalformedMove, Refusal
 from services import wire
 from services.commands import Receipt, Submit
 from services.match.pace import Pace
 from services.match.receipts import Courier
 from services.match.refused import Interrupted, Refused
-from services.match.tokens import SeatClaim, Tokens
+from services.tokens import SeatClaim, Tokens
 
 MAX_IN_FLIGHT = 1024
 """Commands of one stream that have no receipt yet."""
@@ -126,7 +126,7 @@ class PlayStream:
             seat = self._tokens.seat(attach.token)
             if len(self._seats) >= MAX_HANDLES and attach.handle not in self._seats:
                 raise Refused("OVERLOADED", f"a stream has at most {MAX_HANDLES} handles")
-        except Refused as refused:
+        except (Refused, Refusal) as refused:
             answer.refusal.CopyFrom(wire.refusal(refused.reason, refused.detail, refused.fields))
         else:
             self._seats[attach.handle] = seat

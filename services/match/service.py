@@ -17,11 +17,11 @@ from services import logs, tasks
 from services.bus import Bus
 from services.match.receipts import Courier
 from services.match.servicer import MatchService
-from services.match.tokens import Tokens
 from services.match.watch import Views
 from services.metrics import Metrics
-from services.settings import Settings, SettingsError
+from services.settings import Settings
 from services.store import Store
+from services.tokens import Tokens
 
 NAME = match_service_pb2.DESCRIPTOR.services_by_name["MatchService"].full_name
 LOOK_S = 0.5
@@ -36,12 +36,10 @@ class Front:
 
     def __init__(self, settings: Settings, store: Store, bus: Bus, metrics: Metrics) -> None:
         """Prepare on an open store and bus. Raises SettingsError without a key for tokens."""
-        if settings.token_key is None:
-            raise SettingsError("CROUPIER_TOKEN_KEY: is not set; allowed: 32 or more characters")
         self._settings = settings
         self._store = store
         self._bus = bus
-        tokens = Tokens(settings.token_key.get_secret_value(), settings.token_ttl_s, settings.partitions)
+        tokens = Tokens.of(settings)
         self._courier = Courier(settings, store, bus, metrics)
         self._views = Views(bus)
         self._service = MatchService(settings, store, self._courier, self._views, tokens, metrics)

@@ -31,11 +31,11 @@ from services.match.pace import Pace
 from services.match.play import PlayStream, submit
 from services.match.receipts import Courier
 from services.match.refused import Context, Interrupted, Refused, accepted, streaming, unary
-from services.match.tokens import SeatClaim, Tokens
 from services.match.watch import Viewer, Views
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import Store
+from services.tokens import Operators, SeatClaim, Tokens
 
 MARGIN_S = 0.2
 """How long before the client's deadline the service answers that it does not know."""
@@ -54,6 +54,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         self._courier = courier
         self._views = views
         self._tokens = tokens
+        self._operators = Operators.of(settings)
         self._pace = Pace(settings.seat_rate)
         self._playing: set[PlayStream] = set()
         self._stopping = False
@@ -79,8 +80,8 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
 
     @unary
     async def CreateMatch(self, request: pb.CreateMatchRequest, context: Context) -> pb.CreateMatchResponse:
-        if self._settings.operator_key is not None:
-            checks.operator(context, self._settings)
+        if self._operators:
+            checks.operator(context, self._operators)
         command = checks.create(request, self._settings)
         bind_contextvars(match=command.match)
         receipt = await self._do(command, context)
@@ -148,7 +149,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
 
     @unary
     async def AbortMatch(self, request: pb.AbortMatchRequest, context: Context) -> pb.AbortMatchResponse:
-        checks.operator(context, self._settings)
+        checks.operator(context, self._operators)
         match = self._known(request.match)
         receipt = await self._do(Abort(match, checks.abort_reason(request.reason)), context)
         return pb.AbortMatchResponse(version=receipt.version)
@@ -305,7 +306,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         return match
 
     def _viewer(self, token: str) -> Viewer:
-        viewer = Viewer(*self._tokens.viewer(token))
+        viewer = Viewer(*self._tokens.view(token)[:3])
         bind_contextvars(match=viewer.match, seat=viewer.seat)
         return viewer
 

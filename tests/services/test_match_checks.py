@@ -12,6 +12,7 @@ from services.match.pace import Pace
 from services.match.past import rematch_id
 from services.match.refused import Refused
 from services.settings import load
+from services.tokens import Operators
 from tests.engine.hard import POLICY
 
 ID = bytes(range(16))
@@ -85,9 +86,9 @@ def call_with(*headers: tuple[str, str | bytes]) -> SimpleNamespace:
 
 
 def test_the_operator_passes_with_his_key():
-    settings = load(operator_key="o" * 32)
-    checks.operator(call_with(("authorization", "Bearer " + "o" * 32)), settings)
-    checks.operator(call_with(("x", "y"), ("authorization", "bearer " + "o" * 32)), settings)
+    operators = Operators("o" * 32)
+    checks.operator(call_with(("authorization", "Bearer " + "o" * 32)), operators)
+    checks.operator(call_with(("x", "y"), ("authorization", "bearer " + operators.token(60))), operators)
 
 
 @pytest.mark.parametrize(
@@ -95,11 +96,11 @@ def test_the_operator_passes_with_his_key():
 )
 def test_nobody_passes_without_it(header: str | None):
     context = call_with(*([] if header is None else [("authorization", header)]))
-    assert reason(checks.operator, context, load(operator_key="o" * 32))[0] == "NOT_OPERATOR"
+    assert reason(checks.operator, context, Operators("o" * 32))[0] == "NOT_OPERATOR"
 
 
 def test_without_a_key_in_the_settings_nobody_is_the_operator():
-    assert reason(checks.operator, call_with(("authorization", "Bearer None")), SETTINGS)[0] == "NOT_OPERATOR"
+    assert reason(checks.operator, call_with(("authorization", "Bearer None")), Operators(None))[0] == "NOT_OPERATOR"
 
 
 # --- a new match -------------------------------------------------------------------------------------------------

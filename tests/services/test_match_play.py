@@ -8,8 +8,8 @@ import pytest
 from croupier.v1 import match_service_pb2 as pb
 from services.commands import Receipt, match_id
 from services.match.play import MAX_IN_FLIGHT
-from services.match.tokens import SeatClaim, Tokens
 from services.settings import Settings
+from services.tokens import SeatClaim, Tokens
 from tests.services.match_front import (
     TOKEN_KEY,
     ScriptedOwner,

@@ -10,8 +10,8 @@ from croupier.v1 import match_service_pb2 as pb
 from services.commands import ViewAnswer, match_id, view_subject
 from services.local import NatsServer
 from services.match import watch
-from services.match.tokens import SeatClaim, Tokens
 from services.settings import Settings
+from services.tokens import SeatClaim, Tokens
 from tests.services.match_front import (
     TOKEN_KEY,
     ScriptedOwner,

@@ -38,6 +38,7 @@ class RefusalReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     NOT_HOST: _ClassVar[RefusalReason]
     BAD_INVITE: _ClassVar[RefusalReason]
     NOT_OPERATOR: _ClassVar[RefusalReason]
+    TOKEN_EXPIRED: _ClassVar[RefusalReason]
     STALE_PROMPT: _ClassVar[RefusalReason]
     TIMED_OUT: _ClassVar[RefusalReason]
     MALFORMED_MOVE: _ClassVar[RefusalReason]
@@ -74,6 +75,7 @@ TENURE_ENDED: RefusalReason
 NOT_HOST: RefusalReason
 BAD_INVITE: RefusalReason
 NOT_OPERATOR: RefusalReason
+TOKEN_EXPIRED: RefusalReason
 STALE_PROMPT: RefusalReason
 TIMED_OUT: RefusalReason
 MALFORMED_MOVE: RefusalReason

@@ -213,8 +213,8 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def AbortMatch(self, request, context):
-        """Ends a match without a result. The operator's key goes into the call's metadata:
-        `authorization: Bearer <key>`.
+        """Ends a match without a result. The operator's key, or a token made with it, goes into the
+        call's metadata: `authorization: Bearer <key or token>`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -75,8 +75,8 @@ class MatchServiceStub:
     finds the same one; the first call creates it.
     """
     AbortMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]
-    """Ends a match without a result. The operator's key goes into the call's metadata:
-    `authorization: Bearer <key>`.
+    """Ends a match without a result. The operator's key, or a token made with it, goes into the
+    call's metadata: `authorization: Bearer <key or token>`.
     """
     GetJournal: _grpc.UnaryStreamMultiCallable[_match_service_pb2.GetJournalRequest, _match_service_pb2.GetJournalResponse]
     """The journal of a match that has ended; MATCH_RUNNING before."""
@@ -121,8 +121,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     finds the same one; the first call creates it.
     """
     AbortMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]  # type: ignore[assignment]
-    """Ends a match without a result. The operator's key goes into the call's metadata:
-    `authorization: Bearer <key>`.
+    """Ends a match without a result. The operator's key, or a token made with it, goes into the
+    call's metadata: `authorization: Bearer <key or token>`.
     """
     GetJournal: _aio.UnaryStreamMultiCallable[_match_service_pb2.GetJournalRequest, _match_service_pb2.GetJournalResponse]  # type: ignore[assignment]
     """The journal of a match that has ended; MATCH_RUNNING before."""
@@ -248,8 +248,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.AbortMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.AbortMatchResponse, _abc.Awaitable[_match_service_pb2.AbortMatchResponse]]:
-        """Ends a match without a result. The operator's key goes into the call's metadata:
-        `authorization: Bearer <key>`.
+        """Ends a match without a result. The operator's key, or a token made with it, goes into the
+        call's metadata: `authorization: Bearer <key or token>`.
         """
 
     @_abc_1.abstractmethod
