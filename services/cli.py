@@ -87,11 +87,12 @@ def match() -> None:
 def engine() -> None:
     """Run an engine worker: it decides, writes the journals and publishes the views. Run as many as you like.
 
-    Needs Redis and NATS where the settings say. Stops cleanly on Ctrl-C and SIGTERM, giving its partitions back.
+    Needs CROUPIER_SEED_KEY, and Redis and NATS where the settings say. Stops cleanly on Ctrl-C and SIGTERM, giving its
+    partitions back.
     """
     from services.engine.worker import serve  # noqa: PLC0415 - as above
 
-    _serve(serve)
+    _serve(serve, "seed_key")
 
 
 @app.command(rich_help_panel=SERVICES)
@@ -213,10 +214,7 @@ def operator_token(
     from services.tokens import Operators  # noqa: PLC0415 - not needed for --help
 
     try:
-        settings = load()
-        kept = settings.data_dir / "operator_key.secret"
-        if settings.operator_key is None and kept.exists():
-            settings = load(operator_key=kept.read_text().strip())
+        settings = here()
     except (SettingsError, OSError) as error:
         err.print(str(error), style="red", markup=False)
         raise typer.Exit(2) from None

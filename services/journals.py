@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 from engine import journal
 from engine.audit import JOURNAL_SUFFIX, Source
 from services.commands import is_match_id
+from services.sealing import Sealer, SealError
 from services.settings import PREFIX, Settings, load
 from services.store import Store
 
@@ -24,20 +25,25 @@ class JournalsError(Exception):
 
 
 def here() -> Settings:
-    """Return the settings; where no Redis or NATS is set, that of a stack that runs in this folder is meant."""
+    """Return the settings; where no Redis, NATS or key is set, that of a stack that runs in this folder is meant."""
     settings = load()
+    found: dict[str, str] = {}
     addresses = settings.data_dir / ADDRESSES
-    if not addresses.exists():
-        return settings
-    known = json.loads(addresses.read_text())
-    unset = {name for name in ("redis_url", "nats_url") if PREFIX + name.upper() not in os.environ}
-    return load(**{name: known[name.removesuffix("_url")] for name in unset})
+    if addresses.exists():
+        known = json.loads(addresses.read_text())
+        found = {name: known[name.removesuffix("_url")] for name in ("redis_url", "nats_url")}
+    for name in ("operator_key", "seed_key"):
+        key = settings.data_dir / f"{name}.secret"
+        if os.access(key, os.R_OK):
+            found[name] = key.read_text().strip()
+    return load(**{name: value for name, value in found.items() if not os.environ.get(PREFIX + name.upper())})
 
 
 def sources(matches: Sequence[str]) -> Iterator[Source]:
     """Yield the journals of matches in Redis, in order: running ones with their seed, unknown ones without lines.
 
-    Raises JournalsError if Redis cannot be read.
+    Without a key for seeds in the settings the seed of a running match is missing. Raises JournalsError if Redis cannot
+    be read, or if a seed does not open.
     """
     return _read(matches, running=True)
 
@@ -76,7 +82,18 @@ async def _load(settings: Settings, matches: Sequence[str]) -> list[Source]:
         found = await store.load(matches)
     finally:
         await store.close()
-    return [Source(match, lines=tuple(one.lines), seed=one.seed) for match, one in zip(matches, found, strict=True)]
+    sealer = Sealer.of(settings) if settings.seed_key is not None else None
+    try:
+        return [
+            Source(
+                match,
+                lines=tuple(one.lines),
+                seed=sealer.open("seed", match, one.seed) if sealer and one.seed else None,
+            )
+            for match, one in zip(matches, found, strict=True)
+        ]
+    except SealError as error:
+        raise JournalsError(f"CROUPIER_SEED_KEY: is another one; {error}") from None
 
 
 def all_matches() -> list[str]:

@@ -82,7 +82,8 @@ def _secret_matching(pattern: str) -> AfterValidator:
 RedisUrl = Annotated[str, _one_of_schemes("redis", "rediss", "unix")]
 NatsUrl = Annotated[str, _one_of_schemes("nats", "tls", "ws", "wss")]  # of the first server, if there are several
 LongSecret = Annotated[SecretStr, _secret_matching(r".{32,}")]
-Ed25519Seed = Annotated[SecretStr, _secret_matching(r"[0-9a-f]{64}")]
+Hex32 = Annotated[SecretStr, _secret_matching(r"[0-9a-f]{64}")]
+"""32 bytes."""
 Port = Annotated[int, Field(ge=0, le=65535)]
 DurabilityText = Annotated[Durability, NoDecode, BeforeValidator(Durability.parse), PlainSerializer(str)]
 
@@ -213,7 +214,15 @@ class Settings(BaseSettings):
     operator_key_other: LongSecret | None = _setting(
         None, "A second operator key that is accepted, too, while keys are changed.", allowed="32 or more characters"
     )
-    signing_key: Ed25519Seed | None = _setting(
+    seed_key: Hex32 | None = _setting(
+        None,
+        "Key that encrypts the server seeds of running matches in Redis, the same for all workers. They need it.",
+        allowed="64 digits `0-9a-f`",
+    )
+    seed_key_other: Hex32 | None = _setting(
+        None, "A second key whose seeds are opened, too, while keys are changed.", allowed="64 digits `0-9a-f`"
+    )
+    signing_key: Hex32 | None = _setting(
         None,
         "Ed25519 seed that signs the last hash of a journal; unset: not signed.",
         allowed="64 digits `0-9a-f`",

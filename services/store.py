@@ -46,7 +46,7 @@ def journal_key(match: str) -> str:
 
 
 def seed_key(match: str) -> str:
-    """The server seed of a running match."""
+    """The server seed of a running match, sealed."""
     return f"croupier:{{{partition_of(match)}}}:seed:{match}"
 
 
@@ -84,7 +84,8 @@ class Delivery(NamedTuple):
 class Commit(NamedTuple):
     """The entries of one match that are written together, or not at all.
 
-    `expected` and `head` are length and last hash of the journal they continue. `lobby`: None keeps the index as it is.
+    `expected` and `head` are length and last hash of the journal they continue. `seed` is sealed. `lobby`: None keeps
+    the index as it is.
     """
 
     lease: Lease
@@ -102,7 +103,7 @@ CommitResult = Literal["OK", "CONFLICT", "FENCED"]
 
 
 class Recorded(NamedTuple):
-    """What Redis holds of a match: its lines in order, and its seed while it runs."""
+    """What Redis holds of a match: its lines in order, and while it runs its seed, sealed."""
 
     lines: list[bytes]
     seed: bytes | None

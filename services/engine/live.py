@@ -84,9 +84,9 @@ class Live:
     _wanted: tuple[tuple[int, int], dict[str, int]] | None = None
 
     @classmethod
-    def empty(cls, recorded: Recorded, limits: Limits, sign: Signer | None) -> "Live":
-        """Return the match before its first entry, to be brought up to date by `folding`."""
-        return cls(Match(recorded.seed, limits.entries), limits, sign)
+    def empty(cls, seed: bytes | None, limits: Limits, sign: Signer | None) -> "Live":
+        """Return the match before its first entry, to be brought up to date by `folding`; `seed` while it runs."""
+        return cls(Match(seed, limits.entries), limits, sign)
 
     def folding(self, recorded: Recorded, *, with_views: bool) -> Iterable[None]:
         """Fold a journal in pieces, so that whoever iterates may do other things between them.

@@ -28,6 +28,7 @@ from services.engine.live import Limits, Live, Message
 from services.engine.queries import Queries
 from services.engine.thinkers import Decision, Thinkers
 from services.metrics import Metrics
+from services.sealing import Sealer
 from services.settings import Settings
 from services.store import Commit, Delivery, Store, StoreError
 from services.views import Signer
@@ -81,7 +82,7 @@ class Worker:
     """Owns some partitions and is the only writer of their journals."""
 
     def __init__(self, settings: Settings, store: Store, bus: Bus, metrics: Metrics) -> None:
-        """Prepare; `run` does the work."""
+        """Prepare; `run` does the work. Raises SettingsError without a key for seeds."""
         self.name = secrets.token_hex(8)
         self._settings = settings
         self._store = store
@@ -89,6 +90,7 @@ class Worker:
         self._metrics = metrics
         self._limits = Limits.of(settings)
         self._sign = signer(settings)
+        self._sealer = Sealer.of(settings)
         self._cache: OrderedDict[str, Live] = OrderedDict()
         self._faults: dict[str, set[str]] = {}
         """By match, what raised something unexpected: a redelivery of the same command does not count twice."""
@@ -301,9 +303,10 @@ class Worker:
         if cold:
             for group, recorded in zip(cold, await self._store.load([g.match for g in cold]), strict=True):
                 self._cache.pop(group.match, None)
-                live = Live.empty(recorded, self._limits, self._sign)
                 again = any(item.redelivered or item.member for item in group.items)
                 try:
+                    seed = recorded.seed and self._sealer.open("seed", group.match, recorded.seed)
+                    live = Live.empty(seed, self._limits, self._sign)
                     for _ in live.folding(recorded, with_views=again):
                         await asyncio.sleep(0)
                 except Exception:
@@ -436,7 +439,7 @@ class Worker:
             expected=live.committed,
             head=live.head,
             lines=live.lines,
-            seed=match.seed if first else None,
+            seed=self._sealer.seal("seed", match.id, match.seed) if first and match.seed is not None else None,
             lobby=None if not lobby_changed else live.summary() if match.status == "lobby" else "remove",
             ended=match.over and bool(live.lines),
             due=due,
@@ -591,7 +594,7 @@ def signer(settings: Settings) -> Signer | None:
 async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
     """Run a worker until SIGTERM or SIGINT; `ready` is told once it takes commands.
 
-    Raises StoreError for a server that cannot be used.
+    Raises SettingsError without a key for seeds, StoreError for a server that cannot be used.
     """
     logs.configure(settings, "engine")
     metrics = Metrics()

@@ -14,6 +14,7 @@ from engine import journal
 from engine.audit import Source, files, parse_hash
 from services.audit_report import WORTH_PROCESSES, audit_all
 from services.cli_journal import register
+from services.sealing import Sealer
 from services.show import WORDS, Story, printable
 from services.store import journal_key, seed_key
 
@@ -22,6 +23,7 @@ SCENARIOS = Path(__file__).parents[1] / "scenarios"
 RECORDED = sorted(HISTORIES.glob("*.jsonl"))
 REFERENCE = HISTORIES / "timos_twist_reference.jsonl"
 LINES = journal.split(REFERENCE.read_bytes())
+KEY = bytes(range(32, 64))
 MATCH = "025sv64h4mddscxqmocoirec5"
 HASH = REFERENCE.with_suffix(".hash").read_text().strip()
 
@@ -103,12 +105,13 @@ def test_the_report_can_be_read_by_a_program(tampered, unanchored):
 def recorded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Writes the first entries of the reference journal to Redis, as a worker does."""
     monkeypatch.setenv("CROUPIER_REDIS_URL", redis_url)
+    monkeypatch.setenv("CROUPIER_SEED_KEY", KEY.hex())
 
     def record(entries: int) -> None:
         with redis.Redis.from_url(redis_url) as client:
             for version, line in enumerate(LINES[:entries]):
                 client.xadd(journal_key(MATCH), {"line": line, "hash": b"h" * 32}, id=f"{version + 1}-0")
-            client.set(seed_key(MATCH), bytes(range(32)))
+            client.set(seed_key(MATCH), Sealer(KEY).seal("seed", MATCH, bytes(range(32))))
 
     return record
 
@@ -137,10 +140,15 @@ def test_a_redis_that_is_away_is_named_with_the_setting(monkeypatch):
     assert (result.exit_code, "CROUPIER_REDIS_URL" in result.stderr) == (2, True)
 
 
-def test_a_match_in_redis_is_audited_by_its_id(recorded):
+def test_a_match_in_redis_is_audited_by_its_id(recorded, monkeypatch):
     recorded(60)
     result = croupier("audit", MATCH)
     assert (result.exit_code, "running" in result.stdout) == (0, True)
+    monkeypatch.setenv("CROUPIER_SEED_KEY", "0" * 64)
+    result = croupier("audit", MATCH)
+    assert (result.exit_code, "CROUPIER_SEED_KEY" in result.stderr, KEY.hex() in result.stderr) == (2, True, False)
+    monkeypatch.delenv("CROUPIER_SEED_KEY")
+    assert croupier("audit", MATCH).exit_code == 1
     result = croupier("audit", MATCH, "000" + "x" * 22)
     assert result.exit_code == 1
     assert "no entries" in result.stdout

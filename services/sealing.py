@@ -1,0 +1,72 @@
+"""What Redis keeps of a running match in secret, encrypted: whoever can read Redis cannot look into a hand.
+
+ChaCha20-Poly1305 with a random nonce. What is sealed for one match, or as one thing, opens as no other: both are bound
+in as associated data. In front stands the id of the key, so that keys can be changed while two are good: the first one
+seals, both open.
+"""
+
+import hashlib
+import secrets
+from typing import Literal, Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from engine.chance import length_prefixed
+from services.settings import Settings, SettingsError
+
+KEY_ID = 8
+NONCE = 12
+TAG = 16
+
+What = Literal["seed", "snapshot"]
+
+
+class SealError(Exception):
+    """Something sealed does not open: its key is not among the settings', or it is not what was sealed."""
+
+
+class Sealer:
+    """Seals and opens with one or two keys of 32 bytes; nothing is kept between calls."""
+
+    def __init__(self, key: bytes, other_key: bytes | None = None) -> None:
+        """Seal with `key`; open what either has sealed."""
+        self._first = _key_id(key)
+        self._ciphers = {_key_id(each): ChaCha20Poly1305(each) for each in (other_key, key) if each is not None}
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Take the keys from the settings. Raises SettingsError without one."""
+        if settings.seed_key is None:
+            raise SettingsError("CROUPIER_SEED_KEY: is not set; allowed: 64 digits `0-9a-f`")
+        other = settings.seed_key_other
+        return cls(
+            bytes.fromhex(settings.seed_key.get_secret_value()),
+            bytes.fromhex(other.get_secret_value()) if other else None,
+        )
+
+    def seal(self, what: What, match: str, plain: bytes) -> bytes:
+        """Return key id, nonce, ciphertext and tag: 36 bytes more than there were."""
+        nonce = secrets.token_bytes(NONCE)
+        return self._first + nonce + self._ciphers[self._first].encrypt(nonce, plain, _bound(what, match))
+
+    def open(self, what: What, match: str, sealed: bytes) -> bytes:
+        """Return what was sealed as this, for this match. Raises SealError, which tells nothing of it."""
+        cipher = self._ciphers.get(sealed[:KEY_ID])
+        if cipher is None:
+            raise SealError(
+                f"the {what} of {match} was sealed with the key {sealed[:KEY_ID].hex()}; the settings have "
+                f"{' and '.join(sorted(known.hex() for known in self._ciphers))}"
+            )
+        try:
+            return cipher.decrypt(sealed[KEY_ID : KEY_ID + NONCE], sealed[KEY_ID + NONCE :], _bound(what, match))
+        except (InvalidTag, ValueError):  # ValueError: a nonce that was cut off
+            raise SealError(f"what Redis has as the {what} of {match} is not what was sealed") from None
+
+
+def _key_id(key: bytes) -> bytes:
+    return hashlib.sha256(length_prefixed(b"croupier/seal-key", key)).digest()[:KEY_ID]
+
+
+def _bound(what: What, match: str) -> bytes:
+    return length_prefixed(b"croupier/sealed", what.encode(), match.encode())
