@@ -9,13 +9,15 @@ cold    the same without checks (what a worker does that takes a match over)
 import argparse
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from engine import registry
 from engine.chance import Stream, commitment
 from engine.game import encode
 from engine.journal import Created, Line, SeatPlan
 from engine.match import Match
+from services.commands import Submit
 from services.views import ViewEncoder
 
 MATCH = "000benchmarkbenchmarkbenc"
@@ -44,39 +46,49 @@ def rules(game: registry.AnyGame, seats: int, seed: int) -> Iterator[int]:
         yield 1
 
 
-def start(game: registry.AnyGame, seats: int, seed: int, keep: Callable[[Line], None]) -> Match:
-    """Return a match that has just started; `keep` gets its lines."""
-    options = game.options({}, seats)
+def start(
+    game: registry.AnyGame,
+    seats: int,
+    seed: int,
+    keep: Callable[[Line], None],
+    *,
+    name: str = MATCH,
+    at: int = 0,
+    given: Mapping[str, Any] = {},
+) -> Match:
+    """Return a match that has just started; `keep` gets its lines, `given` are options that are not the default."""
+    options = game.options(given, seats)
     secret = seed.to_bytes(32, "big")
     match = Match(secret)
     match.appended = keep
     match.create(
         Created(
-            match=MATCH,
+            match=name,
             rules=game.rules,
             options={name: getattr(options, name) for name in options.__struct_fields__},
             seats=(SeatPlan("open"),) * seats,
             private=False,
-            commitment=commitment(secret, MATCH, game.rules).hex(),
+            commitment=commitment(secret, name, game.rules).hex(),
             request="00" * 32,
         ),
-        0,
+        at,
     )
     for seat in range(seats):
-        match.join(f"Player {seat}", b"seed", f"{seat:064d}", 0)
+        match.join(f"Player {seat}", b"seed", f"{seat:064d}", at)
     return match
 
 
-def play(match: Match, seed: int) -> Iterator[int]:
-    """Play a match at random, as commands come to a worker; yield after each move."""
+def play(match: Match, seed: int) -> Iterator[Submit]:
+    """Play a match at random, as commands come to a worker; yield each command after its move."""
     pick = random.Random(seed)  # noqa: S311 - play, not secrets
     tenures = [seat.tenure or 0 for seat in match.seats]
     encode_move = match.game.move_json.encode
     while match.to_act:
         seat = match.to_act[0]
         move = encode_move(pick.choice(match.legal(seat)))
-        match.move(seat, tenures[seat], match.prompts[seat], move, match.version)
-        yield 1
+        command = Submit(match.id, seat, tenures[seat], match.prompts[seat], move)
+        match.move(seat, command.tenure, command.prompt, move, match.at + 1)
+        yield command
 
 
 def live(game: registry.AnyGame, seats: int, seed: int) -> Iterator[int]:
@@ -84,7 +96,8 @@ def live(game: registry.AnyGame, seats: int, seed: int) -> Iterator[int]:
     match = start(game, seats, seed, lambda _line: None)
     views = ViewEncoder(match)
     match.appended = lambda _line: views.all_views() and None
-    return play(match, seed)
+    for _ in play(match, seed):
+        yield 1
 
 
 def recorded(game: registry.AnyGame, seats: int, seed: int) -> list[bytes]:
