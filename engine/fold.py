@@ -154,6 +154,15 @@ class Fold:
         return absent is not None
 
     @property
+    def only_computers(self) -> bool:
+        """Whether the match is running, and every human in it has left or will not be asked anything again."""
+        if self.status != "running":
+            return False
+        out = self.game.out(self.state)
+        humans = [(i, seat) for i, n in enumerate(self.players) if (seat := self.seats[n]).kind == HUMAN]
+        return bool(humans) and all(seat.left or i in out for i, seat in humans)
+
+    @property
     def projection(self) -> Projection:
         """Table, own parts and hidden part as JSON; null and empty in the lobby."""
         if self._projection is None:

@@ -225,6 +225,11 @@ class Game(ABC, Generic[O_, S_]):
             for event in events
         ]
 
+    def out(self, state: S_) -> tuple[int, ...]:
+        """Return the seats that will not be asked anything again before the match ends; none in most games."""
+        del state
+        return ()
+
     @abstractmethod
     def setup(self, options: O_, seats: int, chance: Chance) -> Step[S_]:
         """Return the state after the first deal. Draws chance in the order of the rules' section on random calls."""

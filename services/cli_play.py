@@ -26,6 +26,9 @@ def play(
     game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Engine name; asked for if not given.")] = None,
     create: Annotated[bool, typer.Option("--create", help="Open a new match; so it is without --join.")] = False,
     join: Annotated[str | None, typer.Option("--join", metavar="MATCH", help="Join this match.")] = None,
+    code: Annotated[
+        str | None, typer.Option("--code", metavar="CODE", help="Deal the match of this game code again.")
+    ] = None,
     seats: Annotated[int | None, typer.Option(min=1, max=12, help="Seats of a new match.")] = None,
     name: Annotated[str | None, typer.Option(help="Your name at the table; the login name by default.")] = None,
     server: Annotated[
@@ -36,40 +39,56 @@ def play(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the game; may be repeated.")
     ] = None,
     clock: Annotated[float | None, typer.Option(min=1, help="Seconds for each decision.")] = None,
-    others: Annotated[int | None, typer.Option(min=0, max=11, help="Random players to fill seats with.")] = None,
-    think: Annotated[float, typer.Option(min=0, max=60, help="Seconds that random players take, about.")] = 1.0,
+    bots: Annotated[
+        str | None,
+        typer.Option(metavar="LEVELS", help="Computer players, one a seat: reckless, clever or ruthless, with commas."),
+    ] = None,
+    others: Annotated[
+        int | None, typer.Option(min=0, max=11, help="Players on other seats who move at random.")
+    ] = None,
+    think: Annotated[float, typer.Option(min=0, max=60, help="Seconds that these players take for a move.")] = 0.8,
     journal: Annotated[Path | None, typer.Option(help="Save the journal here at the end.")] = None,
     lang: Annotated[Language | None, typer.Option(help="de or en; by default what LANG says.")] = None,
 ) -> None:
-    """Play a match at this terminal: with friends on a server, or against random players with no server at all.
+    """Play a match at this terminal: with friends on a server, or against computer players with no server at all.
 
     Type the number of a move, ? for help, q to leave.
+
+    --bots clever,ruthless seats two computer players. A match against computer players alone has a game code, told at
+    the top of the table and at the end: --code deals the same cards again, to players who decide as they did.
     """
     from services.local import LocalProcessError  # noqa: PLC0415 - gRPC loads only where it is needed
-    from services.play import CannotPlayError, Wish, default_language  # noqa: PLC0415 - as above
     from services.play import play as play_match  # noqa: PLC0415 - as above
+    from services.play_wish import CannotPlayError, Wish, default_language  # noqa: PLC0415 - as above
 
     console = Console(highlight=False)
     err = Console(stderr=True, highlight=False)
     if join is not None and (create or server is None):
         err.print("croupier play: --join needs --server, and does not go with --create", style="red")
         raise typer.Exit(USAGE)
+    if code is not None and (join or create or seats or bots or option):
+        err.print(
+            "croupier play: --code tells seats, levels and options: no --join, --create, --seats, --bots, --option"
+        )
+        raise typer.Exit(USAGE)
     wish = Wish(
         game=game,
         join=join,
+        code=code,
         seats=seats,
         name=name,
         server=server,
         nats=nats,
         options=option or (),
         clock_s=clock,
+        bots=[level.strip().lower() for level in bots.split(",") if level.strip()] if bots else (),
         others=others,
         think_s=think,
         journal=journal,
         lang=lang.value if lang else default_language(),
     )
     try:
-        code = play_match(wish, console)
+        status = play_match(wish, console)
     except CannotPlayError as error:
         err.print(f"croupier play: {error}", style="red", markup=False)
         raise typer.Exit(USAGE) from None
@@ -78,4 +97,4 @@ def play(
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
-    raise typer.Exit(code)
+    raise typer.Exit(status)

@@ -83,18 +83,27 @@ class Client:
         task.add_done_callback(self._tasks.discard)
 
     async def create(
-        self, game: str, seats: int, options: dict[str, Any] | None = None, clock_ms: int | None = None
+        self, game: str, seats: int, options: dict[str, Any] | None = None, clock_ms: int | None = None, **fields: Any
     ) -> tuple[str, str]:
-        """Open a match; return its id and the host's token. Raises RefusedError."""
+        """Open a match, all seats open unless `fields` says otherwise, which are those of the request.
+
+        Return its id and the host's token. Raises RefusedError.
+        """
+        fields.setdefault("seats", [pb.SeatSetup(kind="open")] * seats)
         request = pb.CreateMatchRequest(
             request_id=secrets.token_bytes(16),
             options=wire.options_to_proto(game, options or {}),
-            seats=[pb.SeatSetup(kind="open")] * seats,
             clock_ms=clock_ms,
+            **fields,
         )
-        metadata = [("authorization", f"Bearer {self._operator_key}")] if self._operator_key else []
-        response = await self.call(self.stub.CreateMatch, request, metadata=metadata)
+        response = await self.send_create(request)
         return response.match, response.host_token
+
+    async def send_create(self, request: pb.CreateMatchRequest) -> pb.CreateMatchResponse:
+        """Open the match that a request asks for, with the operator's key if there is one. Raises RefusedError."""
+        metadata = [("authorization", f"Bearer {self._operator_key}")] if self._operator_key else []
+        response: pb.CreateMatchResponse = await self.call(self.stub.CreateMatch, request, metadata=metadata)
+        return response
 
     async def join(self, match: str, name: str, on_view: "Callable[[Seat], None] | None" = None) -> "Seat":
         """Take a seat; `on_view` is called after each new view. Raises RefusedError."""

@@ -1,4 +1,4 @@
-"""`croupier play`: a person at a terminal plays a match, against random players where nobody else is there.
+"""`croupier play`: a person at a terminal plays a match, against computer players where nobody else is there.
 
 Without a server it starts one of its own and ends it afterwards. It speaks only the public interfaces; at the end it
 asks for the journal and checks it: deal, every move, result.
@@ -9,6 +9,7 @@ import contextlib
 import getpass
 import os
 import random
+import secrets
 import sys
 import tempfile
 import unicodedata
@@ -16,7 +17,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 from nats.errors import Error as NatsError
@@ -24,12 +25,14 @@ from rich.console import Console
 from rich.text import Text
 
 from croupier.v1 import match_service_pb2 as pb
-from engine import registry
+from engine import bots, registry
 from engine.audit import audit
+from engine.match import OPEN
 from engine.refusals import UnknownGame
 from services import wire
 from services.client import Client, RefusedError, Seat
 from services.play_session import Session, Surroundings
+from services.play_wish import CannotPlayError, Plan, Wish, dealt_by, planned, setups
 from services.settings import PREFIX
 from services.stack import Stack
 from services.terminal import Terminal
@@ -40,35 +43,12 @@ CONNECT_S = 10.0
 """How long a server may take to answer at first."""
 LEAVE_S = 3.0
 NATS_PORT = 4222
-LOCAL_SEATS = 3
 THINK = (0.5, 1.5)
 """How long a random player thinks, as parts of the time given."""
 OPTIONAL_MOVE = 0.4
 """How often a random player does what it may but need not do."""
 NAMES = ("Ada", "Blaise", "Carl", "Daniel", "Emmy", "Felix")
 MAX_NAME = 32
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What was asked for on the command line."""
-
-    game: str | None = None
-    join: str | None = None
-    seats: int | None = None
-    name: str | None = None
-    server: str | None = None
-    nats: str | None = None
-    options: Sequence[str] = ()
-    clock_s: float | None = None
-    others: int | None = None
-    think_s: float = 1.0
-    journal: Path | None = None
-    lang: Language = "en"
-
-
-class CannotPlayError(Exception):
-    """It cannot begin; says why in the person's language."""
 
 
 @dataclass
@@ -110,22 +90,20 @@ class RandomPlayer:
             self.see(seat)
 
 
-def default_language(env: Mapping[str, str] = os.environ) -> Language:
-    """Return the language that the environment asks for; English if it asks for none that we have."""
-    wanted = next((env[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if env.get(name)), "")
-    return "de" if wanted.lower().startswith("de") else "en"
-
-
 def play(wish: Wish, console: Console) -> int:
     """Play one match; return the exit code. Raises CannotPlayError, LocalProcessError."""
     words = SAY[wish.lang]
     structlog.configure(processors=[_silent])
     with ExitStack() as running:
         stack = None
-        if wish.join is None:
+        if wish.join is None and wish.code is None:
             wish = _chosen(wish, console)
+        if wish.code is not None:
+            dealt_by(wish)
+        elif wish.server is None:
+            name = wish.game or ""
+            planned(wish, wire.catalogue([registry.newest(name)], bots.titles(name)))
         if wish.server is None:
-            planned(wish, wire.catalogue([registry.newest(wish.game or "")]))
             folder = running.enter_context(tempfile.TemporaryDirectory(prefix="croupier-play-"))
             with console.status(words["starting"]):
                 stack = running.enter_context(Stack(Path(folder), engines=1))
@@ -209,11 +187,15 @@ class _Table:
             if self._wish.join is not None:
                 info = games[await self._game_of(self._wish.join)]
                 return await self._sit(self._wish.join, None, Catalogue.told(info))
-            game = self._wish.game or ""
-            if game not in games:
-                raise CannotPlayError(self._words["unknown game"].format(printable(game), ", ".join(games)))
-            match, host = await self._create(games[game])
-            return await self._sit(match, host, Catalogue.told(games[game]))
+            if self._wish.code is not None:
+                created = await self._deal_again()
+                game = str(created.view.rules).split("/", maxsplit=1)[0]
+            else:
+                game = self._wish.game or ""
+                if game not in games:
+                    raise CannotPlayError(self._words["unknown game"].format(printable(game), ", ".join(games)))
+                created = await self._create(games[game])
+            return await self._sit(created.match, created.host_token, Catalogue.told(games[game]))
         except RefusedError as refusal:
             raise CannotPlayError(self._explained(refusal)) from None
         finally:
@@ -240,13 +222,27 @@ class _Table:
         response = await self._client.call(self._client.stub.Spectate, pb.SpectateRequest(match=match))
         return str(response.view.rules).split("/", maxsplit=1)[0]
 
-    async def _create(self, info: pb.GameInfo) -> tuple[str, str]:
-        """Open a match and get its random players ready."""
+    async def _create(self, info: pb.GameInfo) -> pb.CreateMatchResponse:
+        """Open a match and get its random players ready. One against computer players only gets a game code."""
         wish = self._wish
         plan = planned(wish, info)
-        clock = None if wish.clock_s is None else round(wish.clock_s * 1000)
-        created = await self._client.create(info.name, plan.seats, plan.options, clock)
         self._players = [RandomPlayer(wish.think_s) for _ in range(plan.others)]
+        return await self._client.send_create(_request(wish, plan, info.name))
+
+    async def _deal_again(self) -> pb.CreateMatchResponse:
+        """Open the match of a game code and get random players ready for the seats that nobody else will take."""
+        wish = self._wish
+        dealt = dealt_by(wish)
+        request = pb.CreateMatchRequest(
+            request_id=secrets.token_bytes(16),
+            code=wish.code,
+            seats=setups(dealt.kinds, wish.think_s) if dealt else (),
+            clock_ms=wish.clock_ms,
+        )
+        created = await self._client.send_create(request)
+        free = sum(seat.kind == OPEN for seat in created.view.seats) - 1
+        others = free if wish.others is None and wish.server is None else wish.others or 0
+        self._players = [RandomPlayer(wish.think_s) for _ in range(others)]
         return created
 
     async def _sit(self, match: str, host: str | None, catalogue: Catalogue) -> int:
@@ -277,6 +273,9 @@ class _Table:
         lines = session.closing() if ending == "over" else [Text(self._words[ending])]
         if ending == "over":
             lines += await self._checked(taken[0].view)
+        if code := taken[0].view.get("code"):
+            at = f" --server {server} --nats {nats}" if self._stack is None else ""
+            lines.append(Text(self._words["again"].format(f"croupier play --code {code}{at}")))
         terminal.add(lines)
         return 0
 
@@ -319,75 +318,14 @@ class _Table:
         yield Text(self._words["not verified"].format(wrong.version, wrong.field, detail), "bold red")
 
 
-class Plan(NamedTuple):
-    """A match that can be created."""
-
-    seats: int
-    others: int
-    """Random players that this command brings along."""
-    options: dict[str, Any]
-
-
-def planned(wish: Wish, info: pb.GameInfo) -> Plan:
-    """Return what a wish means for this game. Raises CannotPlayError if the game has no such seats or options."""
-    words, local = SAY[wish.lang], wish.server is None
-    least, most = info.seats.min, info.seats.max
-    if wish.seats is not None:
-        seats = wish.seats
-    elif wish.others is not None:
-        seats = max(wish.others + 1, least)
-    else:
-        seats = min(LOCAL_SEATS if local else least, most)
-    if not least <= seats <= most:
-        raise CannotPlayError(words["bad seats"].format(getattr(info.titles, wish.lang) or info.name, least, most))
-    others = wish.others if wish.others is not None else seats - 1 if local else 0
-    if others >= seats:
-        raise CannotPlayError(words["too many others"].format(others, others + 1))
-    return Plan(seats, others, parsed_options(info, wish.options, wish.lang))
-
-
-def parsed_options(info: pb.GameInfo, given: Sequence[str], lang: Language) -> dict[str, Any]:
-    """Return options from `key=value`, each as the catalogue wants it. Raises CannotPlayError."""
-    words = SAY[lang]
-    known = {option.name: option for option in info.options}
-    options: dict[str, Any] = {}
-    for each in given:
-        name, _, text = each.partition("=")
-        name = name.strip().replace("-", "_")
-        if name not in known:
-            title = getattr(info.titles, lang) or info.name
-            raise CannotPlayError(words["unknown option"].format(title, name, ", ".join(known) or "–"))
-        value = _option_value(known[name], text.strip().lower())
-        if value is None:
-            wanted = _wanted(known[name], words)
-            raise CannotPlayError(words["bad option"].format(name, wanted, text))
-        options[name] = value
-    return options
-
-
-def _option_value(option: pb.OptionInfo, text: str) -> bool | int | str | None:
-    match option.type:
-        case "bool":
-            return {"true": True, "yes": True, "ja": True, "1": True}.get(
-                text, False if text in ("false", "no", "nein", "0") else None
-            )
-        case "int":
-            try:
-                number = int(text)
-            except ValueError:
-                return None
-            inside = not option.HasField("range") or option.range.min <= number <= option.range.max
-            return number if inside else None
-    return text if text in option.words else None
-
-
-def _wanted(option: pb.OptionInfo, words: Mapping[str, str]) -> str:
-    match option.type:
-        case "bool":
-            return words["truth"]
-        case "int":
-            return words["number"].format(option.range.min, option.range.max)
-    return words["words"].format(", ".join(option.words))
+def _request(wish: Wish, plan: Plan, game: str) -> pb.CreateMatchRequest:
+    return pb.CreateMatchRequest(
+        request_id=secrets.token_bytes(16),
+        options=wire.options_to_proto(game, plan.options),
+        seats=setups(plan.kinds, wish.think_s),
+        clock_ms=wish.clock_ms,
+        fresh_code=plan.solitary,
+    )
 
 
 def _login(otherwise: str) -> str:

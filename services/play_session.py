@@ -21,6 +21,8 @@ Ending = Literal["over", "left", "closed"]
 TICK_S = 1.0
 EVENTS = 3
 """So many lines of what happened are kept free, where the screen has them."""
+LAST_EVENTS = 40
+"""So much is told at the end of what happened after the last choice, which may have come all at once."""
 MENU = 4
 """A menu has at least so many lines, even where the table must give way."""
 MENU_ON_PIPE = 12
@@ -96,6 +98,8 @@ class Session:
         """The last version whose events are in the history."""
         self._fresh = 0
         """From here on the history is what the last view told."""
+        self._last_choice = 0
+        """From here on the history is what happened after the last choice."""
         self._waiting: deque[Happened] = deque()
         """What came in on a pipe before there was anything to choose."""
         self._steps: list[menu.Choice] = []
@@ -119,8 +123,7 @@ class Session:
         """Take a new view."""
         self.seat = seat
         view = seat.view
-        players = sorted((each for each in view["seats"] if each.get("plays_as") is not None), key=_plays_as)
-        self._speaker = Speaker(self._catalogue, self.lang, [each["name"] or each["kind"] for each in players])
+        self._speaker = Speaker(self._catalogue, self.lang, tables.names(view, self.lang))
         notes = {key: self._words[key] for key in ("you", "absent", "computer")}
         self._scene = tables.scene(view, self._speaker, notes)
         told: list[dict[str, Any]] = []
@@ -131,6 +134,8 @@ class Session:
         if told:
             self._fresh = len(self._history)
             self._history += [self._speaker.event(event) for event in told]
+        if seat.legal:
+            self._last_choice = len(self._history)
         offer = f"{view.get('prompt')} {json.dumps(seat.legal)}"
         if offer != self._menu:
             self._menu = offer
@@ -280,11 +285,13 @@ class Session:
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def closing(self) -> list[Text]:
-        """Return the last table and how the match ended."""
+        """Return what a screen may not have shown long enough, the last table and how the match ended."""
         words, seat = self._words, self.seat
         if seat is None:
             return []
-        lines = self._table(self._terminal.size[0])
+        since = self._history[self._last_choice :] if self._terminal.full_screen else []
+        lines = [Text.assemble(("· ", "dim"), line) for line in since[-LAST_EVENTS:]]
+        lines += self._table(self._terminal.size[0])
         view = seat.view
         if seat.refusal is not None:
             return [*lines, Text(self._refused(seat.refusal), "bold yellow")]
@@ -362,7 +369,7 @@ class Session:
             return []
         head = frame.heading(view, self._scene, self._speaker, self._words)
         if self._scene is None:
-            return [head, *frame.lobby(view, self._words, self._around.invitation, host=self._around.start is not None)]
+            return [head, *frame.lobby(view, self.lang, self._around.invitation, host=self._around.start is not None)]
         return [head, *tables.draw(self._scene, width), *tables.hand(self._scene, width)]
 
     def _status(self) -> list[Text]:
@@ -401,10 +408,6 @@ class Session:
 
     def _refused(self, refusal: RefusedError) -> str:
         return self._words.get(refusal.reason) or self._words["failed"].format(printable(refusal.detail))
-
-
-def _plays_as(seat: Mapping[str, Any]) -> int:
-    return int(seat["plays_as"])
 
 
 def _events(told: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -415,13 +415,16 @@ class Store:
         return {partition: int(found[0][1]) for partition, found in zip(partitions, answers, strict=True) if found}
 
     async def due(self, partitions: Sequence[int], now: int, count: int) -> dict[int, list[str]]:
-        """Return the members that are due by `now` (ms), earliest first, at most `count` a partition."""
+        """Return the members that are due by `now` (ms), at most `count` a partition.
+
+        Earliest first; decisions of the same time by prompt, then by seat.
+        """
         calls = self._redis.pipeline(transaction=False)
         for partition in partitions:
-            calls.zrangebyscore(due_key(partition), "-inf", now, start=0, num=count)
+            calls.zrangebyscore(due_key(partition), "-inf", now, start=0, num=count, withscores=True)
         answers = await calls.execute()
         return {
-            partition: [member.decode() for member in found]
+            partition: [member for _, _, member in sorted((at, *_turn(name.decode())) for name, at in found)]
             for partition, found in zip(partitions, answers, strict=True)
             if found
         }
@@ -430,6 +433,11 @@ class Store:
         """Set the time of due members."""
         if due:
             await self._redis.zadd(due_key(partition), dict(due))
+
+
+def _turn(member: str) -> tuple[tuple[int, ...], str]:
+    """Return what orders due members of the same time: prompt and seat of `match:seat:prompt`; limits come first."""
+    return tuple(int(number) for number in reversed(member.split(":")[1:]) if number.isdecimal()), member
 
 
 def _no_error(answers: list[Any]) -> list[Any]:

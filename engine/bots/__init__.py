@@ -1,5 +1,6 @@
 """Computer players, one file a game: which policies exist, by game and version."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 
@@ -8,7 +9,7 @@ from engine.chance import Stream
 from engine.game import Move
 from engine.refusals import BadSeats
 
-__all__ = ["LEVELS", "TITLES", "Bot", "Question", "Seen", "answer", "find", "newest", "register", "versions"]
+__all__ = ["LEVELS", "TITLES", "Bot", "Question", "Seen", "answer", "find", "newest", "register", "titles", "versions"]
 
 
 ENTRY_POINTS = "croupier.bots"
@@ -40,6 +41,12 @@ def newest(game: str) -> Bot:
     if not known:
         raise BadSeats(f"there are no computer players for {game}")
     return known[-1]
+
+
+def titles(game: str) -> dict[str, Mapping[str, str]]:
+    """Return the titles (`de`, `en`) of a game's levels by name, weakest first; nothing for a game without any."""
+    known = versions(game)
+    return {level: TITLES.get(level, {"de": level, "en": level}) for level in known[-1].levels} if known else {}
 
 
 def find(game: str, version: int) -> Bot:

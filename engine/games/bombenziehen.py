@@ -277,6 +277,10 @@ class Bombenziehen(Game[BombenziehenOptions, State]):
             return None
         return (state.phase, len(state.discard), len(state.pile))
 
+    def out(self, state: State) -> tuple[int, ...]:
+        """BZ-18."""
+        return state.out
+
     def apply(self, state: State, seat: int, move: Move, chance: Chance) -> Step[State]:
         """3.3 to 3.6."""
         course = _Course(chance, state)

@@ -233,10 +233,11 @@ class Live:
             return {}
         wanted: dict[str, int] = {}
         owing = match.to_act
+        hurry = match.only_computers  # nobody waits for a move of his own: what is left is over at once
         for seat in match.players:
             if (computer := match.computer(seat)) is not None:
                 if match.is_asked(seat) and (seat, match.prompts[seat]) not in self.declined:
-                    at = match.prompt_at[seat] + (computer.thinking or 0)
+                    at = match.prompt_at[seat] + (0 if hurry else computer.thinking or 0)
                     wanted[f"{match.id}:{seat}:{match.prompts[seat]}"] = at
             elif seat in owing and (deadline := self.deadline(seat)) is not None:
                 wanted[f"{match.id}:{seat}:{match.prompts[seat]}"] = deadline

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import NamedTuple
 
@@ -32,14 +33,26 @@ class Decision(NamedTuple):
     move: Move | None
 
 
+@dataclass(slots=True)
+class _Asked:
+    """A question on its way; the answer waits here until those asked before it in the same match are there."""
+
+    pool: ProcessPoolExecutor
+    decision: Decision | None = None
+
+
 class Thinkers:
-    """Asks questions of a pool that is started with the first of them; answers wait in `take`."""
+    """Asks questions of a pool that is started with the first of them; answers wait in `take`.
+
+    The answers of one match come in the order of its questions, whichever process is done first: in which order
+    computer players move may not depend on how busy a machine is.
+    """
 
     def __init__(self, processes: int) -> None:
         """Start nothing yet."""
         self._processes = processes
         self._pool: ProcessPoolExecutor | None = None
-        self._asked: set[str] = set()
+        self._asked: dict[str, dict[str, _Asked]] = {}
         self._decided: list[Decision] = []
 
     @property
@@ -49,7 +62,7 @@ class Thinkers:
 
     def ask(self, match: str, member: str, question: Question) -> None:
         """Have a question answered, unless it is being answered."""
-        if member in self._asked:
+        if member in self._asked.get(match, ()):
             return
         if self._pool is None:
             self._pool = ProcessPoolExecutor(self._processes, get_context("spawn"), _begin, (os.getpid(),))
@@ -58,23 +71,33 @@ class Thinkers:
         except BrokenExecutor:
             self._pool = None
             return
-        self._asked.add(member)
+        asked = self._asked.setdefault(match, {})[member] = _Asked(self._pool)
         loop = asyncio.get_running_loop()
-        future.add_done_callback(
-            lambda done: loop.is_closed() or loop.call_soon_threadsafe(self._answered, match, member, question, done)
-        )
 
-    def _answered(self, match: str, member: str, question: Question, done: "Future[Move | None]") -> None:
-        self._asked.discard(member)
-        if done.cancelled():
+        def answered(done: "Future[Move | None]") -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._answered, asked, Decision(match, member, question, None), done)
+
+        future.add_done_callback(answered)
+
+    def _answered(self, asked: _Asked, decision: Decision, done: "Future[Move | None]") -> None:
+        match, member = decision.match, decision.member
+        waiting = self._asked.get(match, {})
+        if done.cancelled() or waiting.get(member) is not asked:
             return
         if error := done.exception():
-            log.error("computer_player_failed", match=match, seat=question.seat, error=repr(error))
+            log.error("computer_player_failed", match=match, seat=decision.question.seat, error=repr(error))
             if isinstance(error, BrokenExecutor):
-                self._pool = None
+                self._pool = None if self._pool is asked.pool else self._pool
+                del self._asked[match]  # all of them are asked again, in the same order
                 return
-        move = None if error else done.result()
-        self._decided.append(Decision(match, member, question, move))
+        asked.decision = decision._replace(move=None if error else done.result())
+        for first, one in list(waiting.items()):
+            if one.decision is None:
+                return
+            self._decided.append(one.decision)
+            del waiting[first]
+        del self._asked[match]
 
     def take(self) -> list[Decision]:
         """Return what was decided since the last call."""

@@ -76,7 +76,9 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
                 versions.setdefault(game.name, []).append(game)
         if request.HasField("game") and not versions:
             raise Refused("UNKNOWN_GAME", "this server does not deal that game")
-        return pb.ListGamesResponse(games=[wire.catalogue(versions[name], _levels(name)) for name in sorted(versions)])
+        return pb.ListGamesResponse(
+            games=[wire.catalogue(versions[name], bots.titles(name)) for name in sorted(versions)]
+        )
 
     @unary
     async def CreateMatch(self, request: pb.CreateMatchRequest, context: Context) -> pb.CreateMatchResponse:
@@ -322,9 +324,3 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
 def _time_left(context: Context) -> float | None:
     """Seconds until the client's deadline; None without one, which gRPC's stubs forget."""
     return context.time_remaining()
-
-
-def _levels(game: str) -> dict[str, dict[str, str]]:
-    """Return the titles of a game's computer levels, weakest first."""
-    known = bots.versions(game)
-    return {level: bots.TITLES.get(level, {"de": level, "en": level}) for level in known[-1].levels} if known else {}

@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 
 from rich.text import Text
 
+from engine.bots import TITLES
 from services.tables.scene import Json, Scene, aligned, flow
 from services.words import SPOKEN, ByLanguage, Catalogue, Language, Speaker
 
@@ -23,6 +24,8 @@ __all__ = [
     "facts",
     "hand",
     "last_hands",
+    "level",
+    "names",
     "options_of",
     "progress",
     "scene",
@@ -69,7 +72,7 @@ def scene(view: Json, speaker: Speaker, notes: Mapping[str, str]) -> Scene | Non
             me = number
             about.append(notes["you"])
         elif seat["kind"] not in ("human", "open"):
-            about.append(f"{notes['computer']}: {seat['kind']}")
+            about.append(notes["computer"])
         if seat["absent"]:
             about.append(notes["absent"])
         said[number] = ", ".join(about)
@@ -83,6 +86,26 @@ def scene(view: Json, speaker: Speaker, notes: Mapping[str, str]) -> Scene | Non
         said,
         view.get("result"),
     )
+
+
+def names(view: Json, lang: Language) -> list[str]:
+    """Return who plays, by the numbers of the game: computer players by their levels, counted where two share one."""
+    players = sorted((seat for seat in view["seats"] if seat.get("plays_as") is not None), key=_plays_as)
+    told = [seat["name"] or level(seat["kind"], lang) for seat in players]
+    unnamed = [not seat["name"] for seat in players]
+    return [
+        f"{name} {told[: place + 1].count(name)}" if unnamed[place] and told.count(name) > 1 else name
+        for place, name in enumerate(told)
+    ]
+
+
+def level(kind: str, lang: Language) -> str:
+    """Return what a level of computer players is called."""
+    return TITLES[kind][lang] if kind in TITLES else kind
+
+
+def _plays_as(seat: Json) -> int:
+    return int(seat["plays_as"])
 
 
 def options_of(view: Json) -> Json:

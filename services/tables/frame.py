@@ -6,8 +6,9 @@ from typing import Any
 
 from rich.text import Text
 
-from services.tables import Scene, options_of, progress
-from services.words import Speaker, printable
+from services.tables import Scene, level, options_of, progress
+from services.words import Language, Speaker, printable
+from services.words.screen import SAY
 
 HURRY_S = 10
 """So little time left is shown in red."""
@@ -24,15 +25,18 @@ def heading(view: View, scene: Scene | None, speaker: Speaker, words: Words) -> 
     if how_far := progress(scene):
         head.append(f" · {how_far}", "not bold")
     head.append(f" · {words['match']} {view['match'][:6]}…", "not bold dim")
+    if view.get("code"):
+        return head.append(f" · {words['code']} {view['code']}", "not bold dim")
     return head.append(f" · {words['bound']} {view['commitment'][:8]}…", "not bold dim")
 
 
-def lobby(view: View, words: Words, invitation: Sequence[str], *, host: bool) -> list[Text]:
+def lobby(view: View, lang: Language, invitation: Sequence[str], *, host: bool) -> list[Text]:
     """Return who is there, how others join, and that the host may start."""
+    words = SAY[lang]
     taken = [seat for seat in view["seats"] if seat["kind"] != "open"]
     lines = [Text(words["lobby"].format(len(taken), len(view["seats"])), "yellow")]
     for seat in view["seats"]:
-        name = printable(seat["name"]) or (words["free"] if seat["kind"] == "open" else seat["kind"])
+        name = printable(seat["name"]) or (words["free"] if seat["kind"] == "open" else level(seat["kind"], lang))
         line = Text.assemble(f"  {seat['seat'] + 1}. ", (name, "dim" if seat["kind"] == "open" else "bold"))
         lines.append(line.append(f" ({words['you']})" if seat["seat"] == view.get("seat") else "", "dim"))
     if invitation:
@@ -74,6 +78,8 @@ def help_page(view: View, speaker: Speaker, words: Words) -> list[Text]:
     ]
     if told:
         lines.append(Text(words["options"].format(", ".join(told))))
+    if view.get("code"):
+        return [*lines, Text(words["coded"].format(view["code"]))]
     return [*lines, Text(words["commitment"].format(view["commitment"]), "dim")]
 
 

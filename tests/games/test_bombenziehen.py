@@ -229,6 +229,7 @@ def test_who_draws_a_bomb_without_a_cutter_is_out():
     assert told(events, None) == [BombDrawn(0, "top", False), Eliminated(0, left)]
     assert (after.discard, after.alive, after.out, after.shields[0]) == (left, (False, True, True), (0,), False)
     assert (after.turn, after.owed) == (1, 1)
+    assert (GAME.out(before), GAME.out(after)) == ((), (0,))
 
 
 def test_the_last_living_seat_wins_and_the_others_rank_by_how_long_they_lived():

@@ -55,6 +55,20 @@ def test_who_owes_a_move_is_asked_and_has_a_legal_default(case: Case):
 
 
 @pytest.mark.parametrize("case", cases(2))
+def test_who_is_out_is_not_asked_again(case: Case):
+    """A seat of `out` stays there to the end of the match, owes nothing and has nothing to choose from."""
+    game, before = case.game, set()
+    for moment in play(case):
+        out = set(game.out(moment.step.state))
+        assert before <= out <= set(range(case.seats))
+        assert not out & set(game.to_act(moment.step.state))
+        for seat in out:
+            assert game.asked(moment.step.state, seat) is None
+            assert game.legal(moment.step.state, seat) == []
+        before = out
+
+
+@pytest.mark.parametrize("case", cases(2))
 def test_a_move_leaves_the_state_before_it_as_it_was(case: Case):
     """What a state shows and hides is the same before and after the move that follows it."""
     recorded = known(case.game, case.start().state, case.seats)

@@ -60,7 +60,7 @@ def _values(hint: Any) -> list[Any]:
 
 
 def create(
-    game: AnyGame, plans: Sequence[str], options: dict[str, Any], clock: int | None = CLOCK
+    game: AnyGame, plans: Sequence[str], options: dict[str, Any], clock: int | None = CLOCK, policy: int = POLICY
 ) -> tuple[Match, Line]:
     """A match in its lobby, and its first line."""
     match = Match(SEED)
@@ -69,7 +69,7 @@ def create(
             match="000abcdefghijklmnopqrstuv",
             rules=game.rules,
             options=msgspec.to_builtins(game.options(options, len(plans))),
-            seats=tuple(SeatPlan(plan) if plan == OPEN else SeatPlan(plan, 0, POLICY) for plan in plans),
+            seats=tuple(SeatPlan(plan) if plan == OPEN else SeatPlan(plan, 0, policy) for plan in plans),
             private=False,
             commitment=commitment(SEED, "000abcdefghijklmnopqrstuv", game.rules).hex(),
             request="aa",

@@ -21,14 +21,14 @@ import pytest
 import structlog
 from typer.testing import CliRunner
 
-from engine import registry
+from engine import bots, codes, registry
 from engine.match import Match
 from engine.refusals import Refusal
-from services import wire
+from services import tables, wire
 from services.cli import app
-from services.play import CannotPlayError, Plan, Wish, default_language, parsed_options, planned
 from services.play_session import Ending, Session, Surroundings
 from services.play_stream import RefusedError
+from services.play_wish import CannotPlayError, Plan, Wish, dealt_by, default_language, parsed_options, planned
 from services.stack import Stack
 from services.terminal import Terminal, rendered
 from services.views import ViewEncoder
@@ -37,6 +37,7 @@ from services.words.screen import SAY
 from tests.services.played import create, join, move
 
 PATIENCE_S = 60.0
+TIMOS_TWIST = wire.catalogue([registry.newest("timos_twist")], bots.TITLES)
 
 
 class House:
@@ -309,6 +310,20 @@ def test_a_lobby_says_how_to_join_and_the_host_starts():
     assert "Round 1:" in heard
 
 
+def test_computer_players_are_called_by_their_levels():
+    """Two of the same level are counted."""
+    house = House("timos_twist", 4)
+    house.match_here, _ = create(house.game, ["open", "clever", "ruthless", "clever"], {}, None, policy=1)
+    house.encoder = ViewEncoder(house.match_here)
+    join(house.match_here, "Anna")
+    house.begin = house.tell  # type: ignore[method-assign]
+    house.tell()
+    assert tables.names(house.view, "de") == ["Anna", "Clever 1", "Gnadenlos", "Clever 2"]
+    _, heard = scripted(house, lang="de")
+    assert "Clever 2 (Computer)" in heard
+    assert "Gnadenlos (Computer)" in heard
+
+
 def test_an_aborted_match_is_told():
     """A match that is ended from outside ends the session with the reason."""
     house = House("timos_twist")
@@ -480,6 +495,24 @@ def test_a_screen_holds_what_fits(name: str, size: tuple[int, int]):
     screen.close()
 
 
+def test_what_came_at_once_after_the_last_choice_is_told_at_the_end(screen: Screen):
+    """A screen shows it for a moment only: the session ends with it, the table and the result."""
+    house = House("bombenziehen", 4, seed=5)
+
+    async def person() -> None:
+        while not house.over:
+            await asyncio.sleep(0.01)
+            if house.owes:
+                screen.type("1\r")
+        assert house.game.out(house.match_here.state)[0] == 0
+
+    assert at_screen(house, screen, person) == "over"
+    os.write(screen.theirs, b"the end")
+    asyncio.run(screen.until("the end"))
+    told = screen.raw.rpartition("\x1b[J")[2]
+    assert re.search("(?s)Anna is out and leaves behind.*Bot1 is out and leaves behind.*Bot3 wins!", told)
+
+
 def test_without_a_terminal_nothing_is_coloured(monkeypatch: pytest.MonkeyPatch):
     """Lines are plain text where standard output is no terminal."""
     speaker_text = House("timos_twist").game.titles["de"]
@@ -534,27 +567,73 @@ def test_a_wrong_option_is_explained(given: str, told: str):
 
 
 @pytest.mark.parametrize(
-    ("wish", "plan"),
+    ("wish", "seats", "others", "levels"),
     [
-        (Wish(), (3, 2)),
-        (Wish(seats=4), (4, 3)),
-        (Wish(seats=4, others=1), (4, 1)),
-        (Wish(others=4), (5, 4)),
-        (Wish(others=0), (2, 0)),
-        (Wish(server="here:1"), (2, 0)),
-        (Wish(server="here:1", seats=3, others=1), (3, 1)),
+        (Wish(), 3, 0, ["clever", "clever"]),
+        (Wish(seats=4), 4, 0, ["clever"] * 3),
+        (Wish(bots=["ruthless"]), 2, 0, ["ruthless"]),
+        (Wish(bots=["clever", "ruthless"]), 3, 0, ["clever", "ruthless"]),
+        (Wish(bots=["clever", "ruthless"], seats=5), 5, 0, ["clever", "ruthless", "ruthless", "ruthless"]),
+        (Wish(bots=["ruthless"], others=2), 4, 2, ["ruthless"]),
+        (Wish(bots=["ruthless"], others=0, seats=3), 3, 0, ["ruthless"]),
+        (Wish(seats=4, others=1), 4, 1, []),
+        (Wish(others=4), 5, 4, []),
+        (Wish(others=0), 2, 0, []),
+        (Wish(server="here:1"), 2, 0, []),
+        (Wish(server="here:1", seats=3, others=1), 3, 1, []),
+        (Wish(server="here:1", seats=4, bots=["clever"]), 4, 0, ["clever"]),
     ],
 )
-def test_seats_are_filled_as_wished(wish: Wish, plan: tuple[int, int]):
+def test_seats_are_filled_as_wished(wish: Wish, seats: int, others: int, levels: list[str]):
     """On its own server a person gets opponents; on another's the seats stay open, except for those asked for."""
-    assert planned(wish, wire.catalogue([registry.newest("timos_twist")])) == Plan(*plan, {})
+    assert planned(wish, TIMOS_TWIST) == Plan(seats, others, {}, tuple(levels))
 
 
-@pytest.mark.parametrize("wish", [Wish(seats=7), Wish(seats=1), Wish(seats=2, others=2), Wish(others=9)])
-def test_impossible_seats_are_explained(wish: Wish):
-    """Too few or too many seats for the game, or for the others, are told before anything starts."""
-    with pytest.raises(CannotPlayError):
-        planned(wish, wire.catalogue([registry.newest("timos_twist")]))
+def test_a_game_without_computer_players_gets_random_ones():
+    assert planned(Wish(), wire.catalogue([registry.newest("timos_twist")])) == Plan(3, 2, {})
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        (Wish(seats=7), "for 2 to 6"),
+        (Wish(seats=1), "for 2 to 6"),
+        (Wish(seats=2, others=2), "at least 3 seats"),
+        (Wish(others=9), "for 2 to 6"),
+        (Wish(seats=3, bots=["clever"] * 3), "at least 4 seats"),
+        (Wish(bots=["clever"] * 6), "for 2 to 6"),
+        (Wish(bots=["clever", "careful"]), "level careful; it has: reckless, clever, ruthless"),
+    ],
+)
+def test_impossible_seats_are_explained(wish: Wish, told: str):
+    """Too few or too many seats for the game, or for the others, and unknown levels are told before anything starts."""
+    with pytest.raises(CannotPlayError, match=told):
+        planned(wish, TIMOS_TWIST)
+
+
+CODE = codes.encode(codes.Dealt("timos_twist/1", ("open", "clever", "open"), {}, b"abcde", 1))
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        (Wish(code=CODE[:-1] + ("0" if CODE[-1] != "0" else "1")), "mistyped"),
+        (Wish(code="U" + CODE[1:]), "'U' is no letter of a game code"),
+        (Wish(code=CODE, game="bombenziehen"), "this game code is for timos_twist"),
+        (Wish(code=CODE, others=2), "at least 4 seats"),
+        (Wish(code=codes.encode(codes.Dealt("timos_twist/1", ("clever",) * 2, {}, b"abcde", 1))), "only computer"),
+    ],
+)
+def test_game_codes_that_cannot_be_played_are_explained(wish: Wish, told: str):
+    with pytest.raises(CannotPlayError, match=told):
+        dealt_by(wish)
+
+
+def test_a_code_of_a_game_that_only_the_server_knows_is_left_to_the_server():
+    assert dealt_by(Wish(code="XXX-1234", server="here:1")) is None
+    dealt = dealt_by(Wish(code=CODE.lower().replace("-", " "), game="timos_twist"))
+    assert dealt is not None
+    assert dealt.kinds == ("open", "clever", "open")
 
 
 # --- the command, on real servers ------------------------------------------------------------------------------------
@@ -578,25 +657,53 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 def test_play_just_works(tmp_path: Path):
-    """Without a server it starts its own, plays a scripted match to the end, checks the journal and stops it all."""
-    journal = tmp_path / "match.jsonl"
-    done = ran(
-        "bluffing_billionaires",
-        "--seats",
-        "2",
-        "--think",
-        "0",
-        "--lang",
-        "de",
-        "--journal",
-        str(journal),
-        script="1\n" * 60,
-    )
+    """Without a server it starts its own, plays a scripted match against computer players to the end, checks the
+    journal and stops it all. The code that it tells deals the same match again, to players who decide as they did.
+    """
+    journals = [tmp_path / "first.jsonl", tmp_path / "again.jsonl"]
+    common = ["--think", "0", "--lang", "de", "--name", "Anna"]
+    bots = ["bombenziehen", "--bots", "clever,ruthless"]
+    done = ran(*bots, *common, "--journal", str(journals[0]), script="1\n" * 200)
     assert done.returncode == 0, done.stderr
     assert "Nachgerechnet: Deal, jeder Zug und das Ergebnis stimmen" in done.stdout
     assert "Server-Seed" in done.stdout
-    checked = [sys.executable, "-m", "services.cli", "audit", str(journal)]
+    [code] = re.findall(r"Dieselbe Partie noch einmal: croupier play --code (\S+)$", done.stdout, re.MULTILINE)
+    assert f"· Code {code}" in done.stdout
+    again = ran("--code", code, *common, "--journal", str(journals[1]), script="1\n" * 200)
+    assert again.returncode == 0, again.stderr
+    first, second = [
+        [(entry.get("move"), entry.get("bot"), entry["state"]) for entry in map(json.loads, path.read_text().splitlines())]
+        for path in journals
+    ]
+    assert first == second
+    assert {move[1]["policy"] for move in first if move[1]} == {"clever", "ruthless"}
+    assert [line for line in done.stdout.splitlines() if line.startswith("· ")] == [
+        line for line in again.stdout.splitlines() if line.startswith("· ")
+    ]
+    checked = [sys.executable, "-m", "services.cli", "audit", str(tmp_path)]
     assert subprocess.run(checked, check=False, capture_output=True, timeout=60).returncode == 0
+
+
+def test_on_a_server_computer_players_keep_seats_open_for_friends_and_codes_name_it(stack: Stack):
+    """A match against computer players alone gets a code, and the command to play it again says where; one that
+    others may join gets none.
+    """
+    addresses = "--server", stack.grpc, "--nats", stack.nats.url
+    env = {"CROUPIER_OPERATOR_KEY": stack.environment["CROUPIER_OPERATOR_KEY"]}
+    alone = ran("timos_twist", "--bots", "reckless", "--lang", "en", *addresses, script="1\nq\ny\n", **env)
+    [words] = re.findall(r"play this match again: croupier play (.*)", alone.stdout)
+    assert words.endswith(" ".join(addresses))
+    assert "Reckless (computer)" in alone.stdout
+    again = ran(*words.split(), "--lang", "de", script="?\nq\nj\n", **env)
+    assert again.returncode == 0, again.stderr
+    assert f"Ausgeteilt nach dem Spielcode {words.split()[1]}" in again.stdout
+    wrong = ran("--code", words.split()[1][:-1] + "?", *addresses, "--lang", "en", **env)
+    assert wrong.returncode == 2
+    assert "that game code will not do ('?' is no letter of a game code)" in " ".join(wrong.stderr.split())
+    friends = ran("timos_twist", "--bots", "clever", "--seats", "3", "--lang", "en", *addresses, script="q\ny\n", **env)
+    assert "2 of 3 seats are taken" in friends.stdout
+    assert "croupier play --join" in friends.stdout
+    assert "again" not in friends.stdout
 
 
 def test_friends_join_with_the_command_that_is_printed(stack: Stack):
@@ -662,6 +769,9 @@ def test_ctrl_c_ends_everything():
         (("timos_twist", "--option", "target=1"), "a number from 50 to 1000"),
         (("timos_twist", "--seats", "9"), "is for 2 to 6"),
         (("--join", "abc"), "--join needs --server"),
+        (("timos_twist", "--bots", "nobody"), "no computer players of the level nobody"),
+        (("--code", "K9S-1F08-3CHD-DA4M"), "that game code will not do (the game code is mistyped"),
+        (("--code", "K9S-1F08-3CHD-DA4N", "--seats", "3"), "--code tells seats, levels and options"),
         (("timos_twist", "--server", "127.0.0.1:9", "--nats", "nats://127.0.0.1:9"), "no NATS answers"),
     ],
 )

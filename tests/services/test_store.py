@@ -464,6 +464,13 @@ class TestDue:
             assert await store.due([0, 1], 9, 10) == {}
 
     @in_loop
+    async def test_decisions_of_the_same_time_come_by_prompt_and_seat(self, redis_url):
+        """So computer players that think for the same time move in the same order wherever a match is dealt again."""
+        async with opened(redis_url) as store:
+            await store.postpone(0, dict.fromkeys(["m:2:9", "m:10:9", "m:1:12", "m:idle"], 10) | {"m:0:13": 9})
+            assert await store.due([0], 10, 10) == {0: ["m:0:13", "m:idle", "m:2:9", "m:10:9", "m:1:12"]}
+
+    @in_loop
     async def test_the_next_time_at_which_something_is_due_is_known(self, redis_url):
         async with opened(redis_url) as store:
             await store.postpone(0, {"a": 10, "b": 20})
