@@ -672,7 +672,10 @@ def test_play_just_works(tmp_path: Path):
     again = ran("--code", code, *common, "--journal", str(journals[1]), script="1\n" * 200)
     assert again.returncode == 0, again.stderr
     first, second = [
-        [(entry.get("move"), entry.get("bot"), entry["state"]) for entry in map(json.loads, path.read_text().splitlines())]
+        [
+            (entry.get("move"), entry.get("bot"), entry["state"])
+            for entry in map(json.loads, path.read_text().splitlines())
+        ]
         for path in journals
     ]
     assert first == second
