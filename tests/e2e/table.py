@@ -183,9 +183,12 @@ class Robot:
         if not seat.owes and self._chance.random() > OPTIONAL_MOVE:
             return
         self._asked = prompt
-        task = asyncio.create_task(self._move(seat, self._chance.choice(seat.legal), owed=seat.owes))
+        task = asyncio.create_task(self._move(seat, self.choose(seat), owed=seat.owes))
         self.moving.add(task)
         task.add_done_callback(self._moved)
+
+    def choose(self, seat: Seat) -> dict[str, Any]:
+        return self._chance.choice(seat.legal)
 
     def _moved(self, task: asyncio.Task[None]) -> None:
         self.moving.discard(task)
