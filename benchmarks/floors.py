@@ -5,6 +5,7 @@ shared   the same with N messages in flight on one stream, several in a message
 unary    a bare grpc.aio unary echo, N calls in flight
 redis    XADD, XREADGROUP and XACK of the bytes of N moves together, as a match service and a worker do
 nats     the views of N moves together, of seats and spectators: published, flushed, received by one listener
+road     all of it in a row with nothing in it: N matches, each a stream and four NATS connections, one move in flight
 
 Each runs in fresh processes on free ports, with bytes of the size that a real move has. One line of figures a floor:
 moves a second, the time from first to last for one of them, and CPU a move of the processes that take part.
@@ -13,6 +14,7 @@ moves a second, the time from first to last for one of them, and CPU a move of t
 import argparse
 import asyncio
 import json
+import math
 import os
 import subprocess
 import sys
@@ -27,6 +29,7 @@ import nats
 import redis.asyncio
 import uvloop
 
+from benchmarks import road
 from benchmarks.engine import play, start
 from engine import registry
 from services.commands import Envelope, Submit, pack
@@ -64,10 +67,19 @@ class Meter:
     """Times of what was done after the warm-up."""
 
     def __init__(self, seconds: float) -> None:
-        """Measure for so long."""
-        self.begin = time.perf_counter() + WARM_UP_S
-        self.end = self.begin + seconds
+        """Measure for so long, after the warm-up that begins now."""
+        self._seconds = seconds
         self.times: list[float] = []
+        self.restart()
+
+    def hold(self) -> None:
+        """Measure nothing until `restart`: connections are being opened."""
+        self.begin = self.end = math.inf
+
+    def restart(self) -> None:
+        """Begin with the warm-up now."""
+        self.begin = time.perf_counter() + WARM_UP_S
+        self.end = self.begin + self._seconds
 
     def running(self) -> bool:
         """Whether there is time left."""
@@ -167,7 +179,7 @@ SERVERS: dict[str, tuple[type[RedisServer] | type[NatsServer], Floor]] = {
     "redis": (RedisServer, intake),
     "nats": (NatsServer, views),
 }
-NAMES = (*GRPC, *SERVERS)
+NAMES = (*GRPC, *SERVERS, "road")
 
 
 async def echo() -> None:
@@ -192,34 +204,47 @@ async def echo() -> None:
     await server.wait_for_termination()
 
 
-def figures(work: Floor, port: int, pid: int, flights: int, seconds: float) -> dict[str, float]:
-    """Run one floor against a server and return its figures."""
-    server, client = cpu_of(pid) or 0.0, time.process_time()
+def figures(work: Callable[[Meter], Awaitable[None]], pids: Sequence[int], seconds: float) -> dict[str, float]:
+    """Put one load on servers and return its figures."""
     meter = Meter(seconds)
+
+    async def used(until: Callable[[], float]) -> tuple[float, float]:
+        while time.perf_counter() < until():  # noqa: ASYNC110 - a time that may still move
+            await asyncio.sleep(0.01)
+        return sum(cpu_of(pid) or 0.0 for pid in pids), time.process_time()
+
+    async def both() -> tuple[tuple[float, float], tuple[float, float]]:
+        load = asyncio.ensure_future(work(meter))
+        found = await used(lambda: meter.begin), await used(lambda: meter.end)
+        await load
+        return found
+
     # Not closed, nor are the channels: gRPC may take for ever to end hundreds of open calls.
-    uvloop.new_event_loop().run_until_complete(work(port, flights, meter))
-    used = (cpu_of(pid) or 0.0) - server, time.process_time() - client
+    before, after = uvloop.new_event_loop().run_until_complete(both())
     latency = Latency.of(sort(meter.times), encoded=False)
-    share = seconds / (seconds + WARM_UP_S) / (latency.count or 1) * 1e6
+    share = 1e6 / (latency.count or 1)
     return {
         "rate": latency.count / seconds,
         "p50_ms": latency.p50,
         "p99_ms": latency.p99,
-        "server_us": used[0] * share,
-        "client_us": used[1] * share,
+        "server_us": (after[0] - before[0]) * share,
+        "client_us": (after[1] - before[1]) * share,
     }
 
 
 def one(name: str, flights: int, seconds: float) -> dict[str, float]:
     """Start the server of a floor, and run it in this process."""
+    if name == "road":
+        return road.run(lambda work, pids: figures(work, pids, seconds), flights)
     if name in SERVERS:
         kind, work = SERVERS[name]
         with tempfile.TemporaryDirectory() as folder, kind(Path(folder)) as server:
-            return figures(work, server.port, server.pid, flights, seconds)
+            return figures(lambda meter: work(server.port, flights, meter), [server.pid], seconds)
     serving = subprocess.Popen([sys.executable, "-m", "benchmarks.floors", "--serve"], stdout=subprocess.PIPE)
     try:
         assert serving.stdout is not None
-        return figures(GRPC[name], int(serving.stdout.readline()), serving.pid, flights, seconds)
+        port = int(serving.stdout.readline())
+        return figures(lambda meter: GRPC[name](port, flights, meter), [serving.pid], seconds)
     finally:
         serving.kill()
         serving.wait()
