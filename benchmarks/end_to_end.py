@@ -22,16 +22,20 @@ from services.stack import Stack
 MATCHES = (1, 10, 50, 200)
 
 
+def wish(matches: int, seconds: float, **plan: Any) -> Wish:
+    """Return a load of that shape; `plan` are fields of a Plan."""
+    given = {"game": "timos_twist", "seats": 4, "warm_up": 3.0, **plan}
+    return Wish(plan=Plan(server="", nats="", matches=matches, seconds=seconds, **given))
+
+
 def load(matches: int, seconds: float, *, engines: int = 1, durability: str = "everysec", **plan: Any) -> Report:
     """Put a load on a stack of its own; `plan` are fields of a Plan. Raises PlanError, LocalProcessError."""
-    given = {"game": "timos_twist", "seats": 4, "warm_up": 3.0, **plan}
-    wish = Wish(plan=Plan(server="", nats="", matches=matches, seconds=seconds, **given))
     env = {f"{PREFIX}SEAT_RATE": str(SEAT_RATE)}
     with (
         tempfile.TemporaryDirectory() as folder,
         Stack(Path(folder), engines=engines, durability=Durability.parse(durability), env=env) as stack,
     ):
-        return measure_stack(wish, stack, Console(stderr=True, quiet=True))
+        return measure_stack(wish(matches, seconds, **plan), stack, Console(stderr=True, quiet=True))
 
 
 def figures(found: Report) -> dict[str, float]:
