@@ -60,6 +60,12 @@ class NoCode(Refusal):
     reason = "NO_CODE"
 
 
+class BadInvite(Refusal):
+    """The match is private, and that is not its invite."""
+
+    reason = "BAD_INVITE"
+
+
 class MalformedMove(Refusal):
     """The move has a shape that the game never has: unknown name, missing, surplus or mistyped field."""
 

@@ -29,6 +29,10 @@ def play(
     code: Annotated[
         str | None, typer.Option("--code", metavar="CODE", help="Deal the match of this game code again.")
     ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Open a match that only the invited can find.")] = False,
+    invite: Annotated[
+        str | None, typer.Option(envvar="CROUPIER_INVITE", help="The invite of a private match to join.")
+    ] = None,
     seats: Annotated[int | None, typer.Option(min=1, max=12, help="Seats of a new match.")] = None,
     name: Annotated[str | None, typer.Option(help="Your name at the table; the login name by default.")] = None,
     server: Annotated[
@@ -66,6 +70,9 @@ def play(
     if join is not None and (create or server is None):
         err.print("croupier play: --join needs --server, and does not go with --create", style="red")
         raise typer.Exit(USAGE)
+    if private and join is not None:
+        err.print("croupier play: --private is for a new match, --invite for one to join", style="red")
+        raise typer.Exit(USAGE)
     if code is not None and (join or create or seats or bots or option):
         err.print(
             "croupier play: --code tells seats, levels and options: no --join, --create, --seats, --bots, --option"
@@ -86,6 +93,8 @@ def play(
         think_s=think,
         journal=journal,
         lang=lang.value if lang else default_language(),
+        private=private,
+        invite=invite,
     )
     try:
         status = play_match(wish, console)

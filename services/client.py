@@ -105,9 +105,14 @@ class Client:
         response: pb.CreateMatchResponse = await self.call(self.stub.CreateMatch, request, metadata=metadata)
         return response
 
-    async def join(self, match: str, name: str, on_view: "Callable[[Seat], None] | None" = None) -> "Seat":
-        """Take a seat; `on_view` is called after each new view. Raises RefusedError."""
-        request = pb.JoinMatchRequest(match=match, request_id=secrets.token_bytes(16), name=name)
+    async def join(
+        self, match: str, name: str, on_view: "Callable[[Seat], None] | None" = None, *, invite: str | None = None
+    ) -> "Seat":
+        """Take a seat, of a private match with its invite; `on_view` is called after each new view.
+
+        Raises RefusedError.
+        """
+        request = pb.JoinMatchRequest(match=match, request_id=secrets.token_bytes(16), name=name, invite=invite)
         joined = await self.call(self.stub.JoinMatch, request)
         seat = Seat(self, request, joined, on_view)
         await self._stream.attach(seat)

@@ -17,7 +17,7 @@ from engine.journal import SeatPlan
 
 
 class Create(Struct, tag="create", array_like=True, frozen=True):
-    """Open a match. `request` is `request_hash` of the creator's request id."""
+    """Open a match. `request` is `request_hash` of the creator's request id, of a private match of its invite."""
 
     match: str
     request: str
@@ -31,13 +31,14 @@ class Create(Struct, tag="create", array_like=True, frozen=True):
 
 
 class Join(Struct, tag="join", array_like=True, frozen=True):
-    """Take a seat; `seat` None is the lowest open one."""
+    """Take a seat; `seat` None is the lowest open one. `invite` is the `invite_hash` of the one given."""
 
     match: str
     request: str
     name: str
     client_seed: bytes
     seat: int | None
+    invite: str | None = None
 
 
 class Leave(Struct, tag="leave", array_like=True, frozen=True):
@@ -108,12 +109,16 @@ class Receipt(Struct, array_like=True, frozen=True):
 
 
 class ViewQuestion(Struct, tag="view", array_like=True, frozen=True):
-    """What a seat (None: a spectator) sees now, and the events it missed since a version."""
+    """What a seat (None: a spectator) sees now, and the events it missed since a version.
+
+    `invite`: of one who has no token yet, the `invite_hash` of what he gave, empty for nothing; None: he has a token.
+    """
 
     match: str
     seat: int | None
     tenure: int | None
     since: int | None
+    invite: str | None = None
 
 
 class OutcomeQuestion(Struct, tag="outcome", array_like=True, frozen=True):
@@ -155,6 +160,21 @@ MATCH_ID_LENGTH = 25
 def request_hash(request_id: bytes) -> str:
     """Return what the journal keeps of a secret request id (hex)."""
     return hashlib.sha256(length_prefixed(b"croupier/request", request_id)).hexdigest()
+
+
+def invite_of(request_id: bytes) -> str:
+    """Return the invite of the private match that a create with this request id makes: 26 letters and digits.
+
+    It is a hash of the request id, so it makes nobody the host; and what the journal keeps of a private match's request
+    is the hash of the invite, so an owner knows an invite when he sees one.
+    """
+    digest = hashlib.sha256(length_prefixed(b"croupier/invite", request_id)).digest()
+    return b32encode(digest[:16]).decode().lower().rstrip("=")
+
+
+def invite_hash(invite: str) -> str:
+    """Return what the journal of a private match keeps of its invite (hex)."""
+    return request_hash(invite.encode(errors="replace"))
 
 
 def match_id(request_id: bytes, partitions: int) -> str:

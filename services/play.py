@@ -179,6 +179,7 @@ class _Table:
         self._words = SAY[wish.lang]
         self._players: list[RandomPlayer] = []
         self._joining: asyncio.Task[None] | None = None
+        self._invite: str | None = None
 
     async def play(self) -> int:
         """Play; return the exit code."""
@@ -186,7 +187,7 @@ class _Table:
             games = await self._games()
             if self._wish.join is not None:
                 info = games[await self._game_of(self._wish.join)]
-                return await self._sit(self._wish.join, None, Catalogue.told(info))
+                return await self._sit(self._wish.join, None, self._wish.invite, Catalogue.told(info))
             if self._wish.code is not None:
                 created = await self._deal_again()
                 game = str(created.view.rules).split("/", maxsplit=1)[0]
@@ -195,7 +196,8 @@ class _Table:
                 if game not in games:
                     raise CannotPlayError(self._words["unknown game"].format(printable(game), ", ".join(games)))
                 created = await self._create(games[game])
-            return await self._sit(created.match, created.host_token, Catalogue.told(games[game]))
+            invite = created.invite if created.HasField("invite") else None
+            return await self._sit(created.match, created.host_token, invite, Catalogue.told(games[game]))
         except RefusedError as refusal:
             raise CannotPlayError(self._explained(refusal)) from None
         finally:
@@ -219,7 +221,8 @@ class _Table:
 
     async def _game_of(self, match: str) -> str:
         """Return the game of a match that somebody else has created."""
-        response = await self._client.call(self._client.stub.Spectate, pb.SpectateRequest(match=match))
+        request = pb.SpectateRequest(match=match, invite=self._wish.invite)
+        response = await self._client.call(self._client.stub.Spectate, request)
         return str(response.view.rules).split("/", maxsplit=1)[0]
 
     async def _create(self, info: pb.GameInfo) -> pb.CreateMatchResponse:
@@ -238,6 +241,7 @@ class _Table:
             code=wish.code,
             seats=setups(dealt.kinds, wish.think_s) if dealt else (),
             clock_ms=wish.clock_ms,
+            private=wish.private,
         )
         created = await self._client.send_create(request)
         free = sum(seat.kind == OPEN for seat in created.view.seats) - 1
@@ -245,8 +249,9 @@ class _Table:
         self._players = [RandomPlayer(wish.think_s) for _ in range(others)]
         return created
 
-    async def _sit(self, match: str, host: str | None, catalogue: Catalogue) -> int:
+    async def _sit(self, match: str, host: str | None, invite: str | None, catalogue: Catalogue) -> int:
         wish = self._wish
+        self._invite = invite
         taken: list[Seat] = []
 
         async def leave() -> None:
@@ -263,11 +268,12 @@ class _Table:
             start if host else None,
             self._stack.check if self._stack else lambda: None,
             self._stack is not None,
-            [f"croupier play --join {match} --server {server} --nats {nats}"],
+            [f"croupier play --join {match}{f' --invite {invite}' if invite else ''} --server {server} --nats {nats}"],
         )
         with Terminal() as terminal:
             session = Session(terminal, catalogue, wish.lang, around)
-            taken.append(await self._client.join(match, wish.name or _login(self._words["player"]), session.see))
+            name = wish.name or _login(self._words["player"])
+            taken.append(await self._client.join(match, name, session.see, invite=invite))
             self._joining = asyncio.create_task(self._seat_others(match))
             ending = await session.run()
         lines = session.closing() if ending == "over" else [Text(self._words[ending])]
@@ -282,7 +288,7 @@ class _Table:
     async def _seat_others(self, match: str) -> None:
         for number, player in enumerate(self._players):
             with contextlib.suppress(RefusedError):
-                await self._client.join(match, NAMES[number % len(NAMES)], player.see)
+                await self._client.join(match, NAMES[number % len(NAMES)], player.see, invite=self._invite)
 
     async def _checked(self, view: Mapping[str, Any]) -> list[Text]:
         """Fetch the journal and check it against what this seat was told; return what there is to say."""
@@ -291,7 +297,7 @@ class _Table:
             return []
         told = [Text(f"{words['seed']}: {view['seed']}", "dim"), Text(f"{words['last hash']}: {view['hash']}", "dim")]
         try:
-            request = pb.GetJournalRequest(match=match)
+            request = pb.GetJournalRequest(match=match, invite=self._invite)
             async with asyncio.timeout(CONNECT_S):
                 lines = [line async for part in self._client.stub.GetJournal(request) for line in part.lines]
         except Exception as error:  # noqa: BLE001 - the match is over, whatever keeps the journal from us
@@ -324,6 +330,7 @@ def _request(wish: Wish, plan: Plan, game: str) -> pb.CreateMatchRequest:
         options=wire.options_to_proto(game, plan.options),
         seats=setups(plan.kinds, wish.think_s),
         clock_ms=wish.clock_ms,
+        private=wish.private,
         fresh_code=plan.solitary,
     )
 

@@ -37,6 +37,8 @@ class Wish:
     think_s: float = 0.8
     journal: Path | None = None
     lang: Language = "en"
+    private: bool = False
+    invite: str | None = None
 
     @property
     def clock_ms(self) -> int | None:

@@ -18,7 +18,7 @@ from engine.chance import commitment
 from engine.game import Move, Told, encode
 from engine.journal import Created, Line
 from engine.match import OPEN, Match
-from engine.refusals import Refusal, RequestReused, UnknownMatch
+from engine.refusals import BadInvite, Refusal, RequestReused, UnknownMatch
 from services.commands import Abort, Command, Create, Join, Kick, Leave, Receipt, Start, Submit
 from services.settings import Settings
 from services.store import Recorded
@@ -189,7 +189,13 @@ class Live:
         match.create(body, at)
         return Receipt(number, 0, view=self.views.view_json(None))
 
+    def admit(self, invite: str | None) -> None:
+        """Return if somebody with the invite of this hash may see the match. Raises BadInvite."""
+        if self.match.created.private and invite != self.match.created.request:
+            raise BadInvite("the match is private, and this is not its invite")
+
     def _join(self, number: int, command: Join, at: int) -> Receipt:
+        self.admit(command.invite)
         tenure, lines = self.match.join(command.name, command.client_seed, command.request, at, command.seat)
         view = self.views.view_json(tenure.seat)
         return Receipt(

@@ -96,11 +96,13 @@ class Queries:
 def view(live: Live, question: ViewQuestion) -> ViewAnswer:
     """Return the present view and the events of versions missed: above `since`, below the present one.
 
-    Raises UnknownMatch, NotYourSeat (the tenure has ended).
+    Raises UnknownMatch, BadInvite, NotYourSeat (the tenure has ended).
     """
     match = live.match
     if match.version < 0:
         raise UnknownMatch("there is no such match, or no longer")
+    if question.invite is not None:
+        live.admit(question.invite)
     if question.seat is not None:
         held = match.seats[question.seat] if question.seat in range(len(match.seats)) else None
         if held is None or held.kind != HUMAN or held.tenure != question.tenure or held.left:

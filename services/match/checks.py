@@ -12,7 +12,17 @@ from engine import bots, codes, registry
 from engine.journal import SeatPlan
 from engine.match import MAX_CLIENT_SEED, MAX_NAME, OPEN
 from services import wire
-from services.commands import Create, client_seed_of, code_seed_of, is_match_id, match_id, partition_of, request_hash
+from services.commands import (
+    Create,
+    client_seed_of,
+    code_seed_of,
+    invite_hash,
+    invite_of,
+    is_match_id,
+    match_id,
+    partition_of,
+    request_hash,
+)
 from services.match.refused import Context, Refused
 from services.settings import Settings
 from services.tokens import NotOperator, Operators
@@ -61,6 +71,11 @@ def client_seed(request: Any, request_id: bytes) -> bytes:
     return seed
 
 
+def invite(request: Any) -> str:
+    """Return the hash of the invite that a request brings; empty if it brings none."""
+    return invite_hash(request.invite) if request.HasField("invite") else ""
+
+
 def since(request: Any) -> int | None:
     """Return the version that a client has seen, None if it has seen none."""
     if not request.HasField("since"):
@@ -94,8 +109,6 @@ def create(request: match_service_pb2.CreateMatchRequest, settings: Settings) ->
     Raises the engine's refusals, too: UnknownGame, BadOptions, BadSeats.
     """
     identity = request_id(request.request_id)
-    if request.private:
-        raise malformed("private", "private matches are not offered yet")
     dealt = codes.decode(request.code) if request.HasField("code") else None
     game = _game(request, dealt)
     seats = _plans(request.seats, game, settings, dealt)
@@ -111,12 +124,12 @@ def create(request: match_service_pb2.CreateMatchRequest, settings: Settings) ->
         raise Refused("BAD_CODE", f"the computer players of version {dealt.policy} are not here any more")
     return Create(
         match=match_id(identity, settings.partitions),
-        request=request_hash(identity),
+        request=invite_hash(invite_of(identity)) if request.private else request_hash(identity),
         rules=game.rules,
         options=complete,
         seats=seats,
         clock=_clock(request, settings),
-        private=False,
+        private=request.private,
         code=codes.encode(dealt) if dealt else None,
         absent=_stand_in(request, game, settings),
     )

@@ -1,5 +1,6 @@
 """Matches in the lobby, from the index that the owners of the partitions keep."""
 
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,7 +13,9 @@ from croupier.v1 import match_service_pb2
 from engine.match import OPEN
 from services import wire
 from services.commands import is_match_id, partition_of
+from services.match import checks, past
 from services.match.checks import malformed
+from services.match.refused import Refused
 from services.store import Store
 from services.views import SeatInfo
 
@@ -51,8 +54,9 @@ async def find(
         raise malformed("page_token", "this is no page of this server")
     found: list[match_service_pb2.MatchSummary] = []
     one = request.HasField("match")
+    invite = checks.invite(request) if one else ""
     async for summary in _one(store, request.match, partitions) if one else _all(store, after, partitions):
-        if not _wanted(summary, request):
+        if not _wanted(summary, request) or not await _shown(store, summary, invite):
             continue
         if len(found) == size:
             return match_service_pb2.ListMatchesResponse(matches=found, next_page_token=found[-1].match)
@@ -90,10 +94,19 @@ def _read(match: str, data: bytes) -> Summary | None:
         return None
 
 
+async def _shown(store: Store, summary: Summary, invite: str) -> bool:
+    """Whether somebody with the invite of this hash may see the match."""
+    if not summary.private:
+        return True
+    if invite:
+        with contextlib.suppress(Refused):
+            await past.admit(store, summary.match, invite)
+            return True
+    return False
+
+
 def _wanted(summary: Summary, request: match_service_pb2.ListMatchesRequest) -> bool:
     given = request.HasField
-    if summary.private:
-        return False
     if given("game") and summary.rules.split("/")[0] != request.game:
         return False
     if given("rules") and summary.rules != request.rules:

@@ -78,6 +78,13 @@ async def created_as(store: Store, match: str) -> Created:
     return body
 
 
+async def admit(store: Store, match: str, invite: str) -> None:
+    """Return if the invite of this hash opens a match. Raises Refused: UNKNOWN_MATCH, BAD_INVITE."""
+    created = await created_as(store, match)
+    if created.private and invite != created.request:
+        raise Refused("BAD_INVITE", "the match is private, and this is not its invite", match=match)
+
+
 async def joined_as(store: Store, match: str, seat: int, tenure: int) -> Joined:
     """Return the entry that began a tenure. Raises Refused (NOT_YOUR_SEAT)."""
     body = await _body(store, match, tenure)

@@ -22,6 +22,7 @@ from services.commands import (
     Leave,
     Receipt,
     Start,
+    invite_of,
     rematch_request,
     request_hash,
     view_subject,
@@ -91,6 +92,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         return pb.CreateMatchResponse(
             match=command.match,
             host_token=self._tokens.for_host(command.match),
+            invite=invite_of(request.request_id) if command.private else None,
             commitment=view.commitment,
             code=command.code,
             view=view,
@@ -108,7 +110,8 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             raise Refused("BAD_SEATS", "seats count from 0", seat=request.seat)
         seat = request.seat if request.HasField("seat") else None
         name, client_seed = checks.name(request.name), checks.client_seed(request, identity)
-        joined = await self._do(Join(match, request_hash(identity), name, client_seed, seat), context)
+        join = Join(match, request_hash(identity), name, client_seed, seat, checks.invite(request))
+        joined = await self._do(join, context)
         claim, view = await self._seated(match, joined, context)
         return pb.JoinMatchResponse(
             seat=claim.seat,
@@ -122,7 +125,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     @unary
     async def Spectate(self, request: pb.SpectateRequest, context: Context) -> pb.SpectateResponse:
         match = self._known(request.match)
-        answer = await self._views.ask(Viewer(match), None, self._patience(context))
+        answer = await self._views.ask(Viewer(match), None, self._patience(context), checks.invite(request))
         return pb.SpectateResponse(
             token=self._tokens.for_table(match),
             subject=view_subject(match, None, None),
@@ -167,7 +170,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         name = (await past.joined_as(self._store, old.match, old.seat, old.tenure)).name
         create = self._next(await past.created_as(self._store, old.match))
         created = await self._do(create, context)
-        join = Join(create.match, request_hash(identity), name, client_seed, old.seat)
+        join = Join(create.match, request_hash(identity), name, client_seed, old.seat, create.request)
         try:
             joined = await self._do(join, context)
         except Refused as refused:
@@ -190,7 +193,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     def _next(self, created: Created) -> Create:
         return Create(
             match=past.rematch_id(created.match, self._settings.partitions),
-            request=request_hash(rematch_request(created.match)),
+            request=created.request if created.private else request_hash(rematch_request(created.match)),
             rules=created.rules,
             options=created.options,
             seats=created.seats,
@@ -263,6 +266,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     async def GetJournal(self, request: pb.GetJournalRequest, context: Context) -> AsyncIterator[pb.GetJournalResponse]:
         match = self._known(request.match)
         last = await past.end_of(self._store, match)
+        await past.admit(self._store, match, checks.invite(request))
         start = request.from_version if request.HasField("from_version") else 0
         if not 0 <= start <= last.version:
             raise Refused("UNKNOWN_VERSION", f"the match has the versions 0 to {last.version}", version=last.version)

@@ -119,12 +119,12 @@ class Views:
         for mailbox in self._mailboxes:
             mailbox.lose()
 
-    async def ask(self, viewer: Viewer, since: int | None, within: float) -> ViewAnswer:
+    async def ask(self, viewer: Viewer, since: int | None, within: float, invite: str | None = None) -> ViewAnswer:
         """Return the present view and what was missed since a version, from the owner within so many seconds.
 
-        Raises Refused: NO_OWNER if nobody answers, or what the owner refuses.
+        `invite` as in `ViewQuestion`. Raises Refused: NO_OWNER if nobody answers, or what the owner refuses.
         """
-        question = pack(ViewQuestion(*viewer, since))
+        question = pack(ViewQuestion(*viewer, since, invite))
         try:
             data = await self._bus.request(f"query.{partition_of(viewer.match)}", question, within)
         except NoAnswer:

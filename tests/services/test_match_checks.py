@@ -145,7 +145,6 @@ def test_without_a_clock_the_settings_one_holds():
         ({"clock_ms": 0}, ("MALFORMED_REQUEST", "clock_ms")),
         ({"clock_ms": -5}, ("MALFORMED_REQUEST", "clock_ms")),
         ({"clock_ms": 86_400_001}, ("MALFORMED_REQUEST", "clock_ms")),
-        ({"private": True}, ("MALFORMED_REQUEST", "private")),
         ({"absent_policy": "grandmaster"}, ("BAD_SEATS", None)),
         ({"code": "x"}, ("BAD_CODE", None)),
         ({"code": ""}, ("BAD_CODE", None)),

@@ -709,12 +709,16 @@ def test_on_a_server_computer_players_keep_seats_open_for_friends_and_codes_name
     assert "again" not in friends.stdout
 
 
-def test_friends_join_with_the_command_that_is_printed(stack: Stack):
-    """One creates a match on a server and prints the command; another joins with it, and both play to the end."""
+@pytest.mark.parametrize("private", [False, True])
+def test_friends_join_with_the_command_that_is_printed(stack: Stack, private: bool):
+    """One creates a match on a server and prints the command; another joins with it, and both play to the end.
+
+    A private match is joined with the invite that is in the command, and not without.
+    """
     addresses = "--server", stack.grpc, "--nats", stack.nats.url
     env = {**os.environ, "CROUPIER_OPERATOR_KEY": stack.environment["CROUPIER_OPERATOR_KEY"], "PYTHONUNBUFFERED": "1"}
     host = subprocess.Popen(
-        command("bluffing_billionaires", "--name", "Anna", "--lang", "en", *addresses),
+        command("bluffing_billionaires", *["--private"] * private, "--name", "Anna", "--lang", "en", *addresses),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -731,6 +735,10 @@ def test_friends_join_with_the_command_that_is_printed(stack: Stack):
             assert line, printed
             printed += line
         [words] = re.findall(r"croupier play (--join .*)", printed)
+        assert ("--invite" in words) == private
+        if private:
+            stranger = ran(*re.sub(r"--invite \S+", "", words).split(), "--lang", "en")
+            assert (stranger.returncode, "is private" in stranger.stderr) == (2, True)
         friend = ran(*words.split(), "--name", "Änne", "--lang", "de", script="1\n" * 80)
         rest = host.stdout.read()
     assert host.returncode == 0
@@ -772,6 +780,7 @@ def test_ctrl_c_ends_everything():
         (("timos_twist", "--option", "target=1"), "a number from 50 to 1000"),
         (("timos_twist", "--seats", "9"), "is for 2 to 6"),
         (("--join", "abc"), "--join needs --server"),
+        (("--join", "abc", "--server", "h:1", "--private"), "--private is for a new match"),
         (("timos_twist", "--bots", "nobody"), "no computer players of the level nobody"),
         (("--code", "K9S-1F08-3CHD-DA4M"), "that game code will not do (the game code is mistyped"),
         (("--code", "K9S-1F08-3CHD-DA4N", "--seats", "3"), "--code tells seats, levels and options"),

@@ -515,7 +515,7 @@ class RematchRequest(_message.Message):
     def __init__(self, token: _Optional[str] = ..., request_id: _Optional[bytes] = ..., client_seed: _Optional[bytes] = ...) -> None: ...
 
 class RematchResponse(_message.Message):
-    __slots__ = ("match", "seat", "tenure", "token", "commitment", "subject", "view", "host_token", "invite")
+    __slots__ = ("match", "seat", "tenure", "token", "commitment", "subject", "view", "host_token")
     MATCH_FIELD_NUMBER: _ClassVar[int]
     SEAT_FIELD_NUMBER: _ClassVar[int]
     TENURE_FIELD_NUMBER: _ClassVar[int]
@@ -524,7 +524,6 @@ class RematchResponse(_message.Message):
     SUBJECT_FIELD_NUMBER: _ClassVar[int]
     VIEW_FIELD_NUMBER: _ClassVar[int]
     HOST_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    INVITE_FIELD_NUMBER: _ClassVar[int]
     match: str
     seat: int
     tenure: int
@@ -533,8 +532,7 @@ class RematchResponse(_message.Message):
     subject: str
     view: _view_pb2.View
     host_token: str
-    invite: str
-    def __init__(self, match: _Optional[str] = ..., seat: _Optional[int] = ..., tenure: _Optional[int] = ..., token: _Optional[str] = ..., commitment: _Optional[str] = ..., subject: _Optional[str] = ..., view: _Optional[_Union[_view_pb2.View, _Mapping]] = ..., host_token: _Optional[str] = ..., invite: _Optional[str] = ...) -> None: ...
+    def __init__(self, match: _Optional[str] = ..., seat: _Optional[int] = ..., tenure: _Optional[int] = ..., token: _Optional[str] = ..., commitment: _Optional[str] = ..., subject: _Optional[str] = ..., view: _Optional[_Union[_view_pb2.View, _Mapping]] = ..., host_token: _Optional[str] = ...) -> None: ...
 
 class AbortMatchRequest(_message.Message):
     __slots__ = ("match", "reason")
