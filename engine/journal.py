@@ -176,6 +176,20 @@ def read(data: bytes) -> Entry:
         raise NotAnEntry(str(error)) from None
 
 
+def chained(lines: Sequence[bytes]) -> bytes:
+    """Return the last hash of lines whose versions count from 0 and whose hashes chain. Raises NotAnEntry."""
+    head = NO_HASH
+    for version, data in enumerate(lines):
+        try:
+            entry = _HEADS.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise NotAnEntry(f"entry {version}: {error}") from None
+        if (entry.v, entry.prev) != (version, head.hex()):
+            raise NotAnEntry(f"entry {version} does not follow the one before it")
+        head = entry_hash(head, data)
+    return head
+
+
 def split(data: bytes) -> list[bytes]:
     """Return the lines of a `.jsonl` file, without newlines; a last newline adds none."""
     lines = data.split(b"\n")

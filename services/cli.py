@@ -17,11 +17,12 @@ from rich.console import Console
 
 from engine import registry
 from engine.refusals import UnknownGame
-from services import cli_journal, cli_load, cli_play
+from services import cli_archive, cli_journal, cli_load, cli_play
 from services.cli_arena import arena_command
 from services.journals import here
 from services.local import LocalProcessError
 from services.settings import Durability, Settings, SettingsError, load, settings_table
+from services.storage import StorageError
 from services.store import StoreError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _serve(serve: Serve, *require: str) -> None:
 
     try:
         uvloop.run(serve(load(require=require), _ready))
-    except (SettingsError, StoreError, OSError) as error:
+    except (SettingsError, StoreError, StorageError, OSError) as error:
         err.print(str(error), style="red", markup=False)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
@@ -197,6 +198,7 @@ def listen(
 
 
 app.command("arena", rich_help_panel=PLAY)(arena_command)
+cli_archive.register(app, SERVICES, _serve)
 cli_journal.register(app, JOURNALS)
 cli_play.register(app, PLAY)
 cli_load.register(app, PLAY)

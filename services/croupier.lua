@@ -46,9 +46,10 @@ local function heartbeat(keys, args)
   return live
 end
 
--- KEYS: journal, owner, seed, open, due.
+-- KEYS: journal, owner, seed, open, due, ended.
 -- ARGV: worker, epoch, expected length, expected last hash ('' for none), match,
---       seed to store ('' for none), lobby summary ('' keeps, 'x' removes), retention in s (0: the match goes on),
+--       seed to store ('' for none), lobby summary ('' keeps, 'x' removes),
+--       retention in s (0: the match goes on; -1: it has ended and waits for the archive),
 --       number of entries, then line and hash of each, then score and member of each due decision.
 -- Returns 'OK', 'CONFLICT' (length or hash is another) or 'FENCED' (the lease is another worker's).
 local function commit(keys, args)
@@ -87,10 +88,40 @@ local function commit(keys, args)
     redis.call('ZADD', keys[5], args[i], args[i + 1])
   end
   if args[8] ~= '0' then
-    redis.call('EXPIRE', keys[1], args[8])
+    if args[8] == '-1' then
+      redis.call('ZADD', keys[6], now(), args[5])
+    else
+      redis.call('EXPIRE', keys[1], args[8])
+    end
     redis.call('DEL', keys[3])
   end
   return 'OK'
+end
+
+-- KEYS: journal, ended. ARGV: match, length and last hash of the journal that was archived, when it goes (Unix ms).
+-- Returns 1 if that journal goes at that time, at once if it is over, or has gone already; 0 if another one is there.
+local function drop(keys, args)
+  local length = redis.call('XLEN', keys[1])
+  if length > 0 then
+    local fields = redis.call('XREVRANGE', keys[1], '+', '-', 'COUNT', 1)[1][2]
+    local hash = fields[2] and fields[1] == 'hash' and fields[2] or fields[4]
+    if length ~= tonumber(args[2]) or hash ~= args[3] then
+      return 0
+    end
+    redis.call('PEXPIREAT', keys[1], args[4])
+  end
+  redis.call('ZREM', keys[2], args[1])
+  return 1
+end
+
+-- KEYS: journal, ended. ARGV: match. The match has ended: it stays until it is archived. Returns 1 if it is there.
+local function enlist(keys, args)
+  if redis.call('EXISTS', keys[1]) == 0 then
+    return 0
+  end
+  redis.call('ZADD', keys[2], 'NX', 0, args[1])
+  redis.call('PERSIST', keys[1])
+  return 1
 end
 
 redis.register_function('croupier_acquire', acquire)
@@ -98,3 +129,5 @@ redis.register_function('croupier_renew', renew)
 redis.register_function('croupier_release', release)
 redis.register_function('croupier_heartbeat', heartbeat)
 redis.register_function('croupier_commit', commit)
+redis.register_function('croupier_drop', drop)
+redis.register_function('croupier_enlist', enlist)

@@ -1,4 +1,7 @@
-"""Journals of matches in Redis, for `export`, `show` and `audit`: read-only, and only for whoever may read Redis."""
+"""Journals of matches in Redis or in the archive, for `export`, `show` and `audit`: read-only.
+
+Only for whoever may read Redis.
+"""
 
 import asyncio
 import json
@@ -10,9 +13,11 @@ from redis.exceptions import RedisError
 
 from engine import journal
 from engine.audit import JOURNAL_SUFFIX, Source
+from services.archive import Archive, ArchiveDamaged
 from services.commands import is_match_id
 from services.sealing import Sealer, SealError
 from services.settings import PREFIX, Settings, load
+from services.storage import StorageError
 from services.store import Store
 
 ADDRESSES = "addresses.json"
@@ -40,10 +45,10 @@ def here() -> Settings:
 
 
 def sources(matches: Sequence[str]) -> Iterator[Source]:
-    """Yield the journals of matches in Redis, in order: running ones with their seed, unknown ones without lines.
+    """Yield the journals of matches, in order: running ones with their seed, unknown ones without lines.
 
-    Without a key for seeds in the settings the seed of a running match is missing. Raises JournalsError if Redis cannot
-    be read, or if a seed does not open.
+    What Redis does not hold is looked for in the archive. Without a key for seeds in the settings the seed of a running
+    match is missing. Raises JournalsError if Redis or the archive cannot be read, or if a seed does not open.
     """
     return _read(matches, running=True)
 
@@ -61,6 +66,8 @@ def _read(matches: Sequence[str], *, running: bool) -> Iterator[Source]:
     for first in range(0, len(matches), BATCH):
         try:
             found = asyncio.run(_load(settings, matches[first : first + BATCH]))
+        except (ArchiveDamaged, StorageError) as error:
+            raise JournalsError(str(error)) from None
         except (RedisError, OSError) as error:
             raise JournalsError(f"Redis cannot be read: {error}; CROUPIER_REDIS_URL says where it is") from None
         for source in found:
@@ -71,7 +78,7 @@ def _read(matches: Sequence[str], *, running: bool) -> Iterator[Source]:
 
 def _need_end(source: Source) -> None:
     if not source.lines:
-        raise JournalsError(f"there is no match {source.name} in Redis, or no longer")
+        raise JournalsError(f"there is no match {source.name} in Redis or in an archive, or no longer")
     if not isinstance(journal.read(source.lines[-1]).body, journal.ENDS):
         raise JournalsError(f"match {source.name} is still running; its journal is secret until it ends")
 
@@ -83,11 +90,12 @@ async def _load(settings: Settings, matches: Sequence[str]) -> list[Source]:
     finally:
         await store.close()
     sealer = Sealer.of(settings) if settings.seed_key is not None else None
+    archive = None if settings.archive is None else Archive.at(settings.archive)
     try:
         return [
             Source(
                 match,
-                lines=tuple(one.lines),
+                lines=tuple(one.lines or (archive and archive.read(match)) or ()),
                 seed=sealer.open("seed", match, one.seed) if sealer and one.seed else None,
             )
             for match, one in zip(matches, found, strict=True)
@@ -97,21 +105,15 @@ async def _load(settings: Settings, matches: Sequence[str]) -> list[Source]:
 
 
 def all_matches() -> list[str]:
-    """Return the ids of all matches in Redis whose journal has ended, by partition and id. Raises JournalsError."""
+    """Return the ids of all matches in Redis whose journal has ended, ascending. Raises JournalsError."""
     settings = here()
 
     async def find() -> list[str]:
         store = Store(settings)
         try:
-            known = [match for p in range(settings.partitions) for match in await store.matches(p)]
-            lines = [await store.last_line(match) for match in known]
+            return await store.ended_matches()
         finally:
             await store.close()
-        return [
-            match
-            for match, line in zip(known, lines, strict=True)
-            if line is not None and isinstance(journal.read(line).body, journal.ENDS)
-        ]
 
     try:
         return asyncio.run(find())

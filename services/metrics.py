@@ -61,6 +61,11 @@ class Metrics:
         self.internal_errors = self._counter("internal_errors", "Exceptions while deciding a command.")
         self.clock_moves = self._counter("clock_moves", "Moves made by the clock.")
 
+        self.archived_matches = self._counter("archived_matches", "Matches verified in the archive.")
+        self.archive_failures = self._counter(
+            "archive_failures", "Times that matches could not be archived: unfit, unverified, changed, storage.", "why"
+        )
+
         self.commit_seconds = self._histogram("commit_seconds", "One pipeline of commits.", COMMIT_BUCKETS)
         self.end_to_end_seconds = self._histogram(
             "end_to_end_seconds", "From a command's intake id to its publication.", END_TO_END_BUCKETS
@@ -71,6 +76,7 @@ class Metrics:
         self.intake_lag_max = self._gauge("intake_lag_max", "Commands waiting in the fullest partition owned.")
         self.partitions_owned = self._gauge("partitions_owned", "Partitions owned.")
         self.cached_matches = self._gauge("cached_matches", "Matches in memory.")
+        self.archive_waiting = self._gauge("archive_waiting", "Matches that wait for the archive.")
         self.open_streams = self._gauge("open_streams", "Open gRPC streams, by method.", "method")
 
     def serve(self, host: str, port: int) -> Endpoint:

@@ -160,6 +160,18 @@ class Settings(BaseSettings):
     retention_s: int = _setting(
         7 * 86_400, "How long a match stays in Redis after its end.", unit="s", ge=60, le=10 * 366 * 86_400
     )
+    archive: str | None = _setting(
+        None,
+        "Where matches go that have ended; then they leave Redis only once they are there. Unset: nowhere.",
+        allowed="a folder, or a URL that fsspec knows (`s3://bucket/path`)",
+        min_length=1,
+    )
+    archive_every_s: int = _setting(
+        300, "How long the archiver waits between two looks for ended matches.", unit="s", ge=1, le=86_400
+    )
+    archive_batch: int = _setting(
+        500, "Most matches that are read, written and verified at once.", unit="matches", ge=1, le=10_000
+    )
 
     grpc_host: str = _setting("127.0.0.1", "Address on which the match service listens.", min_length=1)
     grpc_port: Port = _setting(50051, "Port on which the match service listens; 0: a free one.")

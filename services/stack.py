@@ -45,6 +45,8 @@ class Stack:
         self.nats = NatsServer(folder, websocket_port=0)
         self.match: ServiceProcess
         self.engines: list[ServiceProcess] = []
+        self.archivers: list[ServiceProcess] = []
+        """One if the settings name an archive."""
         self._count = engines
         self._durability = durability
         self._grpc_port = grpc_port
@@ -58,7 +60,9 @@ class Stack:
             running.enter_context(self.nats)
             self.engines = [self.service("engine", f"engine-{number}") for number in range(self._count)]
             self.match = self.service("match", "match", grpc_port=self._grpc_port or free_port())
-            services = [*self.engines, self.match]
+            if (os.environ | self.environment).get(f"{PREFIX}ARCHIVE"):
+                self.archivers = [self.service("archive", "archive")]
+            services = [*self.engines, self.match, *self.archivers]
             for service in services:
                 running.callback(service.stop)
             with ThreadPoolExecutor(len(services)) as starting:
@@ -84,7 +88,7 @@ class Stack:
 
     def check(self) -> None:
         """Raise LocalProcessError, with its last log lines, if a process has ended by itself."""
-        for process in (self.redis, self.nats, self.match, *self.engines):
+        for process in (self.redis, self.nats, self.match, *self.engines, *self.archivers):
             if not process.running:
                 raise LocalProcessError(
                     f"{process.name} has ended by itself; its last log lines:\n{process.last_log_lines()}"

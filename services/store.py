@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Self, cast
 import redis.asyncio as aioredis
 from redis.exceptions import ResponseError
 
-from engine.journal import Line
+from engine.journal import ENDS, Line, read
 from services.commands import Envelope, pack, partition_of
 from services.exchange import Argument, Command, Exchange
 from services.settings import Durability, Settings
@@ -22,6 +22,8 @@ CONSUMER = "owner"
 """One consumer a partition's group, whichever worker reads: a new owner finds what its predecessor left."""
 WORKERS = "croupier:workers"
 PARTITIONS = "croupier:partitions"
+ARCHIVER = "croupier:archiver"
+"""Who archives: like the owner of a partition."""
 MIN_REDIS = (7, 0)
 MIN_VALKEY = (8, 0)
 MIN_REDIS_FSYNC = (7, 2)
@@ -29,6 +31,10 @@ CONFIRM_MS = 5_000
 """How long a commit may take to become as durable as the settings ask."""
 _FUNCTIONS = files("services").joinpath("croupier.lua").read_text()
 IO_TIMEOUT_S = 10.0
+LOOKED_AT = 500
+"""So many journals are looked at in one go."""
+WAITS = -1
+"""In place of a retention: the match stays until it is archived."""
 
 
 class StoreError(RuntimeError):
@@ -58,6 +64,11 @@ def due_key(partition: int) -> str:
 def open_key(partition: int) -> str:
     """The lobby index: a summary a match."""
     return f"croupier:{{{partition}}}:open"
+
+
+def ended_key(partition: int) -> str:
+    """Matches that have ended and wait for the archive, by the time at which they did (Unix ms)."""
+    return f"croupier:{{{partition}}}:ended"
 
 
 def owner_key(partition: int) -> str:
@@ -97,6 +108,15 @@ class Commit(NamedTuple):
     lobby: bytes | Literal["remove"] | None
     ended: bool
     due: Mapping[str, int]
+
+
+class Drop(NamedTuple):
+    """A journal that is archived and may go at `at` (Unix ms); length and last hash say which one is meant."""
+
+    match: str
+    length: int
+    head: bytes
+    at: int
 
 
 CommitResult = Literal["OK", "CONFLICT", "FENCED"]
@@ -172,13 +192,14 @@ class Store:
             await self._redis.set(PARTITIONS, mine)
 
     async def _call(self, *calls: Sequence[Any]) -> list[Any]:
-        """Call functions, each given by its name, its one key and its arguments; return what they return.
+        """Call functions, each given by its name, its key or keys and its arguments; return what they return.
 
         A server that has lost the functions (a new primary, FUNCTION FLUSH) gets them again.
         """
         pipeline = self._redis.pipeline(transaction=False)
-        for function, key, *args in calls:
-            pipeline.fcall(function, 1, key, *args)
+        for function, keys, *args in calls:
+            named = (keys,) if isinstance(keys, str) else keys
+            pipeline.fcall(function, len(named), *named, *args)
         try:
             return list(await pipeline.execute())
         except ResponseError as error:
@@ -344,7 +365,8 @@ class Store:
         """
         if not commits:
             return []
-        commands: list[Command] = [_commit_call(worker, commit, self._settings.retention_s) for commit in commits]
+        stays = WAITS if self._settings.archive else self._settings.retention_s
+        commands: list[Command] = [_commit_call(worker, commit, stays) for commit in commits]
         if self.durability.mode == "fsync":
             commands.append(("WAITAOF", 1, 0, CONFIRM_MS))
         elif self.durability.mode == "replicas":
@@ -387,12 +409,68 @@ class Store:
         entries = await self._redis.execute_command("XREVRANGE", journal_key(match), "+", "-", "COUNT", 1)
         return next(iter(_lines(entries)), None)
 
-    async def matches(self, partition: int) -> list[str]:
-        """Return the ids of all matches of a partition that Redis holds, ascending."""
-        prefix = f"croupier:{{{partition}}}:journal:"
-        return sorted(
-            [key.decode().removeprefix(prefix) async for key in self._redis.scan_iter(match=prefix + "*", count=1000)]
-        )
+    async def matches(self, partition: int | None = None) -> list[str]:
+        """Return the ids of all matches that Redis holds, or of those of a partition, ascending."""
+        pattern = "croupier:{*}:journal:*" if partition is None else f"croupier:{{{partition}}}:journal:*"
+        return sorted([key.decode().rpartition(":")[2] async for key in self._redis.scan_iter(pattern, count=1000)])
+
+    async def ended_matches(self) -> list[str]:
+        """Return the ids of all matches in Redis whose journals have ended, ascending."""
+        known = await self.matches()
+        ended: list[str] = []
+        for first in range(0, len(known), LOOKED_AT):
+            calls = self._redis.pipeline(transaction=False)
+            for match in known[first : first + LOOKED_AT]:
+                calls.execute_command("XREVRANGE", journal_key(match), "+", "-", "COUNT", 1)
+            for match, entries in zip(known[first:], await calls.execute(), strict=False):
+                ended += [match for line in _lines(entries) if isinstance(read(line).body, ENDS)]
+        return ended
+
+    # --- matches that have ended and wait for the archive ------------------------------------------------------------
+
+    async def archiver(self, worker: str, lease_ms: int) -> int | None:
+        """Become or remain the one who archives, for so long; return the epoch, None if another one is."""
+        (epoch,) = await self._call(("croupier_acquire", ARCHIVER, worker, lease_ms))
+        return int(epoch) or None
+
+    async def no_archiver(self, worker: str, epoch: int) -> None:
+        """Stop being the one who archives."""
+        await self._call(("croupier_release", ARCHIVER, worker, epoch))
+
+    async def waiting(self, partitions: Sequence[int], until: int, count: int) -> list[str]:
+        """Return up to `count` matches that wait for the archive since `until` (Unix ms) or longer."""
+        calls = self._redis.pipeline(transaction=False)
+        for partition in partitions:
+            calls.zrangebyscore(ended_key(partition), "-inf", until, start=0, num=count)
+        return [match.decode() for found in await calls.execute() for match in found][:count]
+
+    async def count_waiting(self, partitions: Sequence[int]) -> int:
+        """Return how many matches wait for the archive."""
+        calls = self._redis.pipeline(transaction=False)
+        for partition in partitions:
+            calls.zcard(ended_key(partition))
+        return sum(await calls.execute())
+
+    async def put_off(self, matches: Sequence[str], until: int) -> None:
+        """Let matches wait until a time (Unix ms)."""
+        calls = self._redis.pipeline(transaction=False)
+        for match in matches:
+            calls.zadd(ended_key(partition_of(match)), {match: until}, xx=True)
+        await calls.execute()
+
+    async def drop(self, drops: Sequence[Drop]) -> list[bool]:
+        """Let archived journals go from Redis; return for each whether it was that journal that is (or was) there."""
+        calls = [
+            ("croupier_drop", (journal_key(one.match), ended_key(partition_of(one.match))), *one) for one in drops
+        ]  # fmt: skip
+        return [bool(gone) for gone in await self._call(*calls)] if calls else []
+
+    async def enlist(self, matches: Sequence[str]) -> int:
+        """Let ended matches stay in Redis until they are archived; return how many of them are there."""
+        calls = [
+            ("croupier_enlist", (journal_key(match), ended_key(partition_of(match))), match) for match in matches
+        ]  # fmt: skip
+        return sum(await self._call(*calls)) if calls else 0
 
     # --- lobby index and due decisions ---------------------------------------------------------------------------
 
@@ -447,19 +525,20 @@ def _no_error(answers: list[Any]) -> list[Any]:
     return answers
 
 
-def _commit_call(worker: str, commit: Commit, retention_s: int) -> Command:
+def _commit_call(worker: str, commit: Commit, stays: int) -> Command:
     partition = commit.lease.partition
     lobby: bytes | str = b"" if commit.lobby is None else "x" if commit.lobby == "remove" else commit.lobby
     args: list[Any] = [
         worker, commit.lease.epoch, commit.expected, commit.head if commit.expected else b"", commit.match,
-        commit.seed or b"", lobby, retention_s if commit.ended else 0, len(commit.lines),
+        commit.seed or b"", lobby, stays if commit.ended else 0, len(commit.lines),
     ]  # fmt: skip
     for line in commit.lines:
         args += (line.data, line.hash)
     for member, score in commit.due.items():
         args += (score, member)
     keys = (
-        journal_key(commit.match), owner_key(partition), seed_key(commit.match), open_key(partition), due_key(partition)
+        journal_key(commit.match), owner_key(partition), seed_key(commit.match), open_key(partition),
+        due_key(partition), ended_key(partition),
     )  # fmt: skip
     return ("FCALL", "croupier_commit", len(keys), *keys, *args)
 

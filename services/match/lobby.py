@@ -13,8 +13,9 @@ from croupier.v1 import match_service_pb2
 from engine.match import OPEN
 from services import wire
 from services.commands import is_match_id, partition_of
-from services.match import checks, past
+from services.match import checks
 from services.match.checks import malformed
+from services.match.past import Past
 from services.match.refused import Refused
 from services.store import Store
 from services.views import SeatInfo
@@ -100,7 +101,7 @@ async def _shown(store: Store, summary: Summary, invite: str) -> bool:
         return True
     if invite:
         with contextlib.suppress(Refused):
-            await past.admit(store, summary.match, invite)
+            await Past(store).admit(summary.match, invite)
             return True
     return False
 

@@ -14,7 +14,10 @@ from redis.exceptions import RedisError
 
 from croupier.v1 import match_service_pb2, match_service_pb2_grpc
 from services import logs, tasks
+from services.archive import Archive
 from services.bus import Bus
+from services.engine.worker import signer
+from services.match.past import Past
 from services.match.receipts import Courier
 from services.match.servicer import MatchService
 from services.match.watch import Views
@@ -35,14 +38,19 @@ class Front:
     """The listening service; `start` before use, `stop` after it."""
 
     def __init__(self, settings: Settings, store: Store, bus: Bus, metrics: Metrics) -> None:
-        """Prepare on an open store and bus. Raises SettingsError without a key for tokens."""
+        """Prepare on an open store and bus.
+
+        Raises SettingsError without a key for tokens, StorageError for an archive that cannot be used.
+        """
         self._settings = settings
         self._store = store
         self._bus = bus
         tokens = Tokens.of(settings)
         self._courier = Courier(settings, store, bus, metrics)
-        self._views = Views(bus)
-        self._service = MatchService(settings, store, self._courier, self._views, tokens, metrics)
+        archive = None if settings.archive is None else Archive.at(settings.archive)
+        past = Past(store, archive, signer(settings))
+        self._views = Views(bus, past)
+        self._service = MatchService(settings, store, past, self._courier, self._views, tokens, metrics)
         self._health = health.aio.HealthServicer()
         self._healthy = False
         self._tasks: list[asyncio.Task[None]] = []
@@ -104,8 +112,8 @@ class Front:
 async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
     """Run the match service until SIGTERM or SIGINT; `ready` is told once it takes calls.
 
-    Raises SettingsError without a key for tokens, StoreError for a server that cannot be used, RuntimeError or OSError
-    for an address that cannot be had.
+    Raises SettingsError without a key for tokens, StoreError for a server and StorageError for an archive that cannot
+    be used, RuntimeError or OSError for an address that cannot be had.
     """
     logs.configure(settings, "match")
     metrics = Metrics()

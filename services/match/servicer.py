@@ -27,8 +27,9 @@ from services.commands import (
     request_hash,
     view_subject,
 )
-from services.match import checks, lobby, past
+from services.match import checks, lobby
 from services.match.pace import Pace
+from services.match.past import Past, rematch_id
 from services.match.play import PlayStream, submit
 from services.match.receipts import Courier
 from services.match.refused import Context, Interrupted, Refused, accepted, streaming, unary
@@ -46,12 +47,20 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     """One process's front; holds no match, only who waits for what."""
 
     def __init__(
-        self, settings: Settings, store: Store, courier: Courier, views: Views, tokens: Tokens, metrics: Metrics
+        self,
+        settings: Settings,
+        store: Store,
+        past: Past,
+        courier: Courier,
+        views: Views,
+        tokens: Tokens,
+        metrics: Metrics,
     ) -> None:
         """Serve with parts that are open."""
         self.metrics = metrics
         self._settings = settings
         self._store = store
+        self._past = past
         self._courier = courier
         self._views = views
         self._tokens = tokens
@@ -165,10 +174,10 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         bind_contextvars(match=old.match, seat=old.seat)
         identity = checks.request_id(request.request_id)
         client_seed = checks.client_seed(request, identity)
-        await past.end_of(self._store, old.match)
+        await self._past.end_of(old.match)
         await self._views.ask(Viewer(*old[:3]), None, self._patience(context))  # refuses a tenure that was left
-        name = (await past.joined_as(self._store, old.match, old.seat, old.tenure)).name
-        create = self._next(await past.created_as(self._store, old.match))
+        name = (await self._past.joined_as(old.match, old.seat, old.tenure)).name
+        create = self._next(await self._past.created_as(old.match))
         created = await self._do(create, context)
         join = Join(create.match, request_hash(identity), name, client_seed, old.seat, create.request)
         try:
@@ -192,7 +201,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
 
     def _next(self, created: Created) -> Create:
         return Create(
-            match=past.rematch_id(created.match, self._settings.partitions),
+            match=rematch_id(created.match, self._settings.partitions),
             request=created.request if created.private else request_hash(rematch_request(created.match)),
             rules=created.rules,
             options=created.options,
@@ -239,7 +248,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         if request.HasField("version"):
             if since is not None:
                 raise checks.malformed("version", "since and version exclude each other")
-            view = await past.view_at(self._store, viewer.match, viewer.seat, request.version)
+            view = await self._past.view_at(viewer.match, viewer.seat, request.version)
             if view is not None:
                 return pb.GetViewResponse(view=wire.view_from_json(view))
         answer = await self._views.ask(viewer, since, self._patience(context))
@@ -265,12 +274,12 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     @streaming
     async def GetJournal(self, request: pb.GetJournalRequest, context: Context) -> AsyncIterator[pb.GetJournalResponse]:
         match = self._known(request.match)
-        last = await past.end_of(self._store, match)
-        await past.admit(self._store, match, checks.invite(request))
+        last = await self._past.end_of(match)
+        await self._past.admit(match, checks.invite(request))
         start = request.from_version if request.HasField("from_version") else 0
         if not 0 <= start <= last.version:
             raise Refused("UNKNOWN_VERSION", f"the match has the versions 0 to {last.version}", version=last.version)
-        async for lines in past.lines_of(self._store, match, start, last.version + 1):
+        async for lines in self._past.lines_of(match, start, last.version + 1):
             yield pb.GetJournalResponse(lines=lines)
 
     # --- what many calls do --------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from nats.aio.msg import Msg
 
 from services.bus import Bus, NoAnswer
 from services.commands import VIEW_ANSWERS, ViewAnswer, ViewQuestion, pack, partition_of, view_subject
+from services.match.past import Past
 from services.match.refused import Interrupted, Refused
 from services.tasks import asked_to_end
 
@@ -97,9 +98,10 @@ class _Mailbox:
 class Views:
     """Answers about views; one a process."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, past: Past) -> None:
         """Prepare; `tend` has to run for streams to notice new connections to NATS."""
         self._bus = bus
+        self._past = past
         self._mailboxes: set[_Mailbox] = set()
         self._stopping = False
 
@@ -122,7 +124,8 @@ class Views:
     async def ask(self, viewer: Viewer, since: int | None, within: float, invite: str | None = None) -> ViewAnswer:
         """Return the present view and what was missed since a version, from the owner within so many seconds.
 
-        `invite` as in `ViewQuestion`. Raises Refused: NO_OWNER if nobody answers, or what the owner refuses.
+        `invite` as in `ViewQuestion`. What no owner can have any more is looked for in the archive; of that the last
+        view is all that is told. Raises Refused: NO_OWNER if nobody answers, or what the owner refuses.
         """
         question = pack(ViewQuestion(*viewer, since, invite))
         try:
@@ -130,6 +133,8 @@ class Views:
         except NoAnswer:
             raise Refused("NO_OWNER", "nobody decides for this match at the moment", match=viewer.match) from None
         answer = VIEW_ANSWERS.decode(data)
+        if answer.reason == "UNKNOWN_MATCH" and (view := await self._past.last_view(*viewer, invite)) is not None:
+            return ViewAnswer(view, truncated=since is not None and since < _HEADS.decode(view).version - 1)
         if answer.reason is not None:
             raise Refused(answer.reason, answer.detail, **{"match": viewer.match, **answer.fields})
         return answer
