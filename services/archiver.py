@@ -143,9 +143,9 @@ class Archiver:
     def _goes_at(self, one: Ended) -> int:
         return one.at + self._settings.retention_s * 1000
 
-    def _fail(self, why: str, match: str, detail: str) -> None:
-        self._metrics.archive_failures.labels(why).inc()
-        log.error("match_not_archived", why=why, match=match, error=detail)
+    def _fail(self, reason: str, match: str, detail: str) -> None:
+        self._metrics.archive_failures.labels(reason).inc()
+        log.error("match_not_archived", reason=reason, match=match, error=detail)
 
     async def enlist_all(self) -> int:
         """Let all ended matches wait for the archive, also those that ended before there was one; return how many."""

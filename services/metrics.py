@@ -63,7 +63,9 @@ class Metrics:
 
         self.archived_matches = self._counter("archived_matches", "Matches verified in the archive.")
         self.archive_failures = self._counter(
-            "archive_failures", "Times that matches could not be archived: unfit, unverified, changed, storage.", "why"
+            "archive_failures",
+            "Times that matches could not be archived: unfit, unverified, changed, storage.",
+            "reason",
         )
 
         self.commit_seconds = self._histogram("commit_seconds", "One pipeline of commits.", COMMIT_BUCKETS)

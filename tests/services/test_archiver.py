@@ -218,7 +218,7 @@ def test_what_the_archive_does_not_give_back_is_not_trusted_and_stays_in_redis(r
     async def bad():
         async with archiver(redis_url, storage) as one:
             done = await one.all(settle_ms=0)
-            return done, count(one, "archive_failures_total", why="unverified")
+            return done, count(one, "archive_failures_total", reason="unverified")
 
     done, failures = asyncio.run(bad())
     assert done.found == 10
@@ -332,7 +332,7 @@ def test_outages_of_redis_and_of_the_folder_are_waited_out(tmp_path, monkeypatch
                 task = asyncio.create_task(one.run())
 
                 def failures():
-                    return count(one, "archive_failures_total", why="storage")
+                    return count(one, "archive_failures_total", reason="storage")
 
                 await until(failures)
                 assert len(in_redis(server.url)) == 20
