@@ -53,7 +53,7 @@ def short_match(number: int) -> tuple[str, list[Line]]:
     game = games[number % len(games)]
     name = match_id(number.to_bytes(16, "big"), PARTITIONS)
     lines: list[Line] = []
-    match = start(game, 2, number, lines.append, name)
+    match = start(game, 2, number, lines.append, name=name)
     moves = play(match, number)
     for _ in range(MOVES):
         next(moves, None)
