@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from engine import bots, codes, journal, registry
-from engine.bots import Question, Seen
+from engine.bots import Question
 from engine.chance import Stream, bot_key, code_key, commitment, match_key
 from engine.game import Move, Result, Told, encode
 from engine.journal import Aborted, Body, Bot, Created, Entry, Finished, Joined, Left, Line, Moved, SeatPlan, Started
@@ -215,14 +215,11 @@ class Fold:
         i = self.plays_as(seat)
         if i is None or not self.is_asked(seat) or (plan := self.computer(seat)) is None:
             return None
-        state, game = self._asked_in[seat], self.game
-        legal = tuple(game.legal(state, i))
-        if not legal:
+        seen = bots.seen(self.game, self.options, len(self.players), self._asked_in[seat], i)
+        if seen is None:
             return None
-        owes = i in game.to_act(state)
-        seen = Seen(self.options, len(self.players), i, game.table(state), game.own(state, i), legal, owes)
         policy = 0 if plan.policy is UNSET else plan.policy
-        return Question(game.name, policy, plan.kind, seen, bot_key(self._key), seat, self.prompts[seat])
+        return Question(self.game.name, policy, plan.kind, seen, bot_key(self._key), seat, self.prompts[seat])
 
     def _decided(self, seat: int, move: Move | None) -> Move | None:
         """Return what comes of a decision now: the default if the move is illegal by now and one is owed."""

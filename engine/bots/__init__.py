@@ -4,12 +4,25 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 
-from engine.bots.bot import LEVELS, TITLES, Bot, Question, Seen
+from engine.bots.bot import LEVELS, TITLES, Bot, Question, Seen, seen
 from engine.chance import Stream
 from engine.game import Move
 from engine.refusals import BadSeats
 
-__all__ = ["LEVELS", "TITLES", "Bot", "Question", "Seen", "answer", "find", "newest", "register", "titles", "versions"]
+__all__ = [
+    "LEVELS",
+    "TITLES",
+    "Bot",
+    "Question",
+    "Seen",
+    "answer",
+    "find",
+    "newest",
+    "register",
+    "seen",
+    "titles",
+    "versions",
+]
 
 
 ENTRY_POINTS = "croupier.bots"

@@ -6,12 +6,12 @@ otherwise gets a new version; the old one stays registered and runnable.
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Struct
 
 from engine.chance import Chance
-from engine.game import Move, Options
+from engine.game import Game, Move, Options
 
 LEVELS = ("reckless", "clever", "ruthless")
 """The levels that every game has, weakest first."""
@@ -36,6 +36,14 @@ class Seen(NamedTuple):
     own: Struct
     legal: tuple[Move, ...]
     owes: bool
+
+
+def seen(game: Game[Any, Any], options: Options, seats: int, state: object, seat: int) -> Seen | None:
+    """Return what a seat knows in a state, None if it has nothing to decide. Seats are numbered as in the game."""
+    legal = tuple(game.legal(state, seat))
+    if not legal:
+        return None
+    return Seen(options, seats, seat, game.table(state), game.own(state, seat), legal, seat in game.to_act(state))
 
 
 class Question(NamedTuple):

@@ -2,20 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from engine.bots.bot import Bot, Seen
+from engine.bots.bot import Bot, seen
 from engine.chance import Stream, bot_key
-from engine.game import Options, Result
+from engine.game import Result
 from engine.registry import AnyGame
 
 MAX_MOVES = 20_000
-
-
-def seen(game: AnyGame, options: Options, seats: int, state: object, seat: int) -> Seen | None:
-    """Return what a seat knows in a state, None if it has nothing to decide."""
-    legal = tuple(game.legal(state, seat))
-    if not legal:
-        return None
-    return Seen(options, seats, seat, game.table(state), game.own(state, seat), legal, seat in game.to_act(state))
 
 
 def _still(game: AnyGame, state: object, seat: int, question: object) -> object:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import engine
-from engine.bots import Bot, find
+from engine.bots import Bot, find, seen
 from engine.bots.match import play as play_match
-from engine.bots.match import seen
 from engine.chance import Stream
 from engine.game import Move
 from engine.registry import newest

@@ -4,9 +4,9 @@ import hashlib
 
 import pytest
 
+from engine.bots import seen
 from engine.bots.clever_gedreht import CleverGedrehtBot, Line, _worlds, play_on
 from engine.bots.match import play as play_match
-from engine.bots.match import seen
 from engine.games.clever_gedreht import (
     DECK,
     VALUE,

@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
+from engine.bots import seen
 from engine.bots.match import play as play_match
-from engine.bots.match import seen
 from engine.bots.timos_twist import (
     BIT,
     DRAW,

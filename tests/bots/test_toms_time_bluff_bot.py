@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 import engine
 from engine import bots
+from engine.bots import seen
 from engine.bots.match import play as play_match
-from engine.bots.match import seen
 from engine.bots.toms_time_bluff import TomsTimeBluffBot
 from engine.chance import Stream
 from engine.games.toms_time_bluff import (

@@ -170,6 +170,41 @@ async def test_a_wrong_code_is_refused_with_the_reason(stack: Stack) -> None:
         assert "other options" in await told(request("timos_twist", ("open", "clever"), code=code))
 
 
+class Forgetful(Robot):
+    """Lays what it can, never calls TIMO and catches nobody."""
+
+    def see(self, seat: Seat) -> None:
+        self.plays = bool(seat.owes)
+        super().see(seat)
+
+    def choose(self, seat: Seat) -> dict[str, Any]:
+        silent = [
+            move
+            for move in seat.legal
+            if not {"catch", "call_timo"} & move.keys() and not any(fields.get("timo") for fields in move.values())
+        ]
+        return self._chance.choice([move for move in silent if {"play", "play_drawn"} & move.keys()] or silent)
+
+
+@awaited
+async def test_a_computer_player_catches_a_forgotten_timo(stack: Stack) -> None:
+    """It is asked about what it may do, not only about what it must."""
+    async with connected(stack) as client, api(stack) as front:
+        asked = request("timos_twist", ("open", "open", "clever"))
+        asked.options.timos_twist.target = 1000
+        match = (await client.send_create(asked)).match
+        humans = [Forgetful("Ada"), Forgetful("Ben")]
+        for robot, name in zip(humans, ("Ada", "Ben"), strict=True):
+            await client.join(match, name, robot.see)
+        caught = await until(
+            lambda: [move for move in moves_of(entries_of(stack, match)) if "catch" in move["move"]], 60
+        )
+        assert {(move["seat"], move["by"]) for move in caught} == {(2, "bot")}
+        await front.abort(match)
+        await asyncio.gather(*(robot.over for robot in humans))
+    assert_each_decision_made_once(stack, match, humans[0].seat.view["hash"])
+
+
 # --- stand-ins -------------------------------------------------------------------------------------------------------
 
 

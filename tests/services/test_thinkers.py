@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine import registry
-from engine.bots import Question, answer
-from engine.bots.match import seen
+from engine.bots import Question, answer, seen
 from engine.chance import Stream
 from services.engine.thinkers import Decision, Thinkers
 
