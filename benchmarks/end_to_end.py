@@ -2,7 +2,9 @@
 
 The load is `croupier load`'s: N open matches of four seats on a fresh stack, one move in flight a match, four NATS
 connections a match, the next move sent when all four views that include the last have been received and decoded. Prints
-moves a second, latency, CPU a move of each process, and the ratio to a bare echo with as much in flight.
+moves a second, latency, CPU a move of each process, and the ratio to a bare echo with as much in flight. With
+`--streams both` each number is measured twice, with a `Play` stream for each match and with one for all, beside each
+other.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from services.load.run import SEAT_RATE, Wish, measure_stack
 from services.settings import PREFIX, Durability
 from services.stack import Stack
 
-MATCHES = (1, 10, 50, 200)
+MATCHES = (1, 10, 50, 200, 1000)
 
 
 def wish(matches: int, seconds: float, **plan: Any) -> Wish:
@@ -49,8 +51,8 @@ def figures(found: Report) -> dict[str, float]:
     }
 
 
-def compare(matches: int, seconds: float, **more: Any) -> bool:
-    """Print a run beside the echo that does the same calls; return whether nothing was lost."""
+def compare(matches: int, seconds: float, **more: Any) -> Report:
+    """Print a run beside the echo that does the same calls, and return it."""
     transport = more.get("transport", "play")
     bare = "unary" if transport == "unary" else "shared" if more.get("streams", "match") == "process" else "stream"
     echo = floor(bare, matches, seconds)
@@ -66,25 +68,39 @@ def compare(matches: int, seconds: float, **more: Any) -> bool:
     )
     for problem in (*found.problems, *checked.examples):
         print(f"{'':24}{problem}")
-    return found.good
+    return found
 
 
 def main() -> None:
     """Print a comparison for each number of matches."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--matches", type=int, action="append", metavar="N", help="may be repeated; 1, 10, 50, 200")
+    parser.add_argument("--matches", type=int, action="append", metavar="N", help="may be repeated; 1, 10, ... 1000")
     parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--warm-up", type=float, default=3.0)
     parser.add_argument("--game", default="timos_twist")
     parser.add_argument("--engines", type=int, default=1)
     parser.add_argument("--durability", default="everysec")
     parser.add_argument("--transport", choices=("play", "unary"), default="play")
-    parser.add_argument("--streams", choices=("match", "process"), default="match")
+    parser.add_argument("--streams", choices=("match", "process", "both"), default="match")
     parser.add_argument("--views", choices=("nats", "grpc"), default="nats")
     parser.add_argument("--connections", choices=("seat", "process"), default="seat")
     more = vars(parser.parse_args())
-    counts, seconds = more.pop("matches") or MATCHES, more.pop("seconds")
-    good = [compare(matches, seconds, **more) for matches in counts]
-    raise SystemExit(0 if all(good) else 1)
+    counts, seconds, streams = more.pop("matches") or MATCHES, more.pop("seconds"), more.pop("streams")
+    good = True
+    for matches in counts:
+        found = [
+            compare(matches, seconds, streams=one, **more)
+            for one in (("match", "process") if streams == "both" else (streams,))
+        ]
+        good &= all(one.good for one in found)
+        if streams == "both":
+            each, shared = found
+            print(
+                f"{'':24}one stream for all beside one a match: moves/s {shared.moves_per_s / each.moves_per_s:.2f}, "
+                f"p99 {shared.view.p99 / each.view.p99:.2f}, server CPU a move {shared.server_us / each.server_us:.2f}",
+                flush=True,
+            )
+    raise SystemExit(0 if good else 1)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ intake is filled, after it has folded all matches by a first move each, which is
 import argparse
 import asyncio
 import hashlib
+import secrets
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
+from pydantic import SecretStr
 
 from benchmarks.engine import play, start
 from engine import registry
@@ -28,6 +30,7 @@ from services.commands import RECEIPTS, Envelope, Submit, match_id, partition_of
 from services.load.cpu import cpu_of
 from services.load.nats_listener import Listener
 from services.local import NatsServer, RedisServer, ServiceProcess
+from services.sealing import Sealer
 from services.settings import PREFIX, Durability, Settings
 from services.store import Commit, Lease, Store
 
@@ -96,26 +99,28 @@ def deal(number: int, entries: int, moves: int, at: int) -> Dealt:
     raise ValueError(f"no match of {GAME} goes on for {entries + moves} entries")
 
 
-async def write(store: Store, dealt: Iterator[Dealt], idle_at: int) -> list[list[Submit]]:
+async def write(store: Store, sealer: Sealer, dealt: Iterator[Dealt], idle_at: int) -> list[list[Submit]]:
     """Write matches as a worker would; return the commands of each."""
     leases = {lease.partition: lease for lease in await store.acquire(LOADER, range(PARTITIONS))}
     commands = []
     while some := list(islice(dealt, TOGETHER)):
-        done = await store.commit(LOADER, [_first(leases[partition_of(one.match)], one, idle_at) for one in some])
+        done = await store.commit(
+            LOADER, [_first(leases[partition_of(one.match)], sealer, one, idle_at) for one in some]
+        )
         assert set(done) == {"OK"}, done
         commands += [one.commands for one in some]
     await store.release(LOADER, list(leases.values()))
     return commands
 
 
-def _first(lease: Lease, dealt: Dealt, idle_at: int) -> Commit:
+def _first(lease: Lease, sealer: Sealer, dealt: Dealt, idle_at: int) -> Commit:
     return Commit(
         lease=lease,
         match=dealt.match,
         expected=0,
         head=b"",
         lines=dealt.lines,
-        seed=dealt.seed,
+        seed=sealer.seal("seed", dealt.match, dealt.seed),
         lobby=None,
         ended=False,
         due={f"{dealt.match}:idle": idle_at},
@@ -163,13 +168,17 @@ async def append(store: Store, commands: list[list[Submit]], turns: range) -> No
 async def measure(wish: Wish, redis: RedisServer, nats: NatsServer, folder: Path) -> Found:
     """Fill Redis and the intake, and let a worker go through it."""
     batch = max(1, wish.matches // PARTITIONS)
-    settings = Settings(redis_url=redis.url, nats_url=nats.url, partitions=PARTITIONS, batch=batch)
+    key = secrets.token_hex(32)
+    settings = Settings(
+        redis_url=redis.url, nats_url=nats.url, partitions=PARTITIONS, batch=batch, seed_key=SecretStr(key)
+    )
+    sealer = Sealer.of(settings)
     store = await Store(settings).open()
     now = await store.time()
     idle_at = now + settings.idle_limit_s * 1000
-    await write(store, (deal(1_000_000 + number, 0, 0, now) for number in range(wish.idle)), idle_at)
+    await write(store, sealer, (deal(1_000_000 + number, 0, 0, now) for number in range(wish.idle)), idle_at)
     dealt = (deal(number, wish.entries, wish.moves + 1, now) for number in range(wish.matches))
-    commands = await write(store, dealt, idle_at)
+    commands = await write(store, sealer, dealt, idle_at)
 
     counter = Counter()
     listener = Listener([nats.url], lambda: None)
@@ -180,7 +189,7 @@ async def measure(wish: Wish, redis: RedisServer, nats: NatsServer, folder: Path
 
     env = {
         "REDIS_URL": redis.url, "NATS_URL": nats.url, "PARTITIONS": PARTITIONS, "BATCH": batch, "LEASE_MS": 60_000,
-        "DURABILITY": wish.durability,
+        "DURABILITY": wish.durability, "SEED_KEY": key,
     }  # fmt: skip
     worker = ServiceProcess(("engine",), folder, env={f"{PREFIX}{name}": str(value) for name, value in env.items()})
     with worker:
