@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint types proto proto-check proto-baseline check format bench clean
+.PHONY: help setup demo test lint types proto proto-check proto-baseline check format faults bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ check: lint types proto-check test  ## all that CI runs
 format: setup  ## format, and fix what the linter can fix safely
 	@$(BIN)/ruff check --fix-only
 	@$(BIN)/ruff format
+
+faults: setup  ## let every part fail under load, then audit; ARGS='worker killed' picks some, --list shows all
+	@$(BIN)/python -m tests.faults $(ARGS)
 
 bench: setup  ## measure throughput and latency on this machine
 	@$(BIN)/python -m benchmarks $(ARGS)

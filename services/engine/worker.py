@@ -168,6 +168,7 @@ class Worker:
         if loop.time() < self._next_tick or not self.leases.held:
             return
         self._next_tick = loop.time() + TICK_S
+        await self.leases.time()  # Redis' clock may have jumped
         held = self.leases.held
         for partition, count in (await self._store.unacknowledged(list(held))).items():
             if partition in held and count:
@@ -541,6 +542,8 @@ class Worker:
     def _forget(self, held: Held) -> None:
         for match in [match for match in self._cache if partition_of(match) == held.partition]:
             del self._cache[match]
+        for match in [match for match in self._faults if partition_of(match) == held.partition]:
+            del self._faults[match]
 
     async def present(self, match: str) -> Live | None:
         """Return a match as the journal has it now, for a question; None if this worker does not own it.
@@ -560,6 +563,7 @@ class Worker:
                 self.leases.drop(held.lease, "lost")
                 return None
             if holds:
+                self._evict()
                 return group.live
             self._cache.pop(match, None)
         return None

@@ -213,3 +213,15 @@ async def test_when_a_process_is_killed_the_other_takes_over_and_ends_in_good_or
             two.stop()
             assert two.exit_code == 0
             assert await front.store.free(8) == list(range(8))
+
+
+@in_loop
+async def test_a_clock_of_redis_that_has_jumped_is_noticed_although_nothing_is_due(redis_url, nats_url):
+    """Or what comes due from then on would wait for as long as the jump was."""
+    async with intake(redis_url, nats_url) as front:
+        running = await front.owner()
+        await until(lambda: all(held.next_due is None for held in running.worker.leases.held.values()))
+        running.worker.leases.clock_offset -= 3_600_000
+        seats = await front.match(clock=200)
+        folded = await front.folded(seats[0].match)
+        await until(lambda: front.seen(seats[0].subject)[-1:] > [folded.version])
