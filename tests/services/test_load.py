@@ -5,12 +5,14 @@ import random
 import re
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import nats
 import pytest
+import typer
 from hdrh.histogram import HdrHistogram
 from typer.testing import CliRunner
 
@@ -107,6 +109,17 @@ def test_the_command_refuses_nonsense_before_it_starts_anything(arguments, said,
         monkeypatch.setenv("CROUPIER_LOAD_SECRET", SECRET)
     result = CliRunner().invoke(app, ["load", *arguments])
     assert (result.exit_code, said in result.stderr) == (2, True)
+
+
+def test_the_guide_speaks_only_of_options_that_the_command_has_and_the_command_has_all_that_a_load_needs():
+    command = typer.main.get_command(app).commands["load"]
+    known = {name for parameter in command.params for name in parameter.opts}
+    guide = (Path(__file__).parents[2] / "docs" / "load_testing.md").read_text("utf-8")
+    assert set(re.findall(r"--[a-z][a-z-]*", guide)) - known == set()
+    needed = (
+        "game matches seats rate closed for processes transport views think leave reconnect-every slow join html json"
+    )
+    assert {f"--{name}" for name in needed.split()} <= known
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------
