@@ -53,7 +53,8 @@ FIELDS = {
     "digest": "the state after the entry is another one",
     "result": "not the result that the moves give",
     "last hash": "a consistent journal, but not the one whose last hash was given",
-    "file": "the journal, or the file with its last hash, cannot be read",
+    "signature": "a consistent journal, but its last hash is not signed with the operator's key",
+    "file": "the journal, or the file with its last hash or signature, cannot be read",
     "rules failed": "the rules broke down over this entry",
 }
 """What an entry can differ in, and what that means."""

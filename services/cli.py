@@ -227,6 +227,25 @@ def operator_token(
     sys.stdout.write(operators.token(int(hours * 3600)) + "\n")
 
 
+@app.command("public-key", rich_help_panel=SERVICES)
+def public_key_command() -> None:
+    """Print the public key for the signatures on last hashes: what players give to `croupier audit --key`.
+
+    Needs CROUPIER_SIGNING_KEY, or a folder of `croupier up` here.
+    """
+    from services.signatures import public_key  # noqa: PLC0415 - not needed for --help
+
+    try:
+        key = public_key(here())
+    except (SettingsError, OSError) as error:
+        err.print(str(error), style="red", markup=False)
+        raise typer.Exit(2) from None
+    if key is None:
+        err.print("CROUPIER_SIGNING_KEY: is not set, and here is no folder of croupier up", style="red")
+        raise typer.Exit(2)
+    sys.stdout.write(key + "\n")
+
+
 @app.command(rich_help_panel=SERVICES)
 def settings() -> None:
     """Print all settings: variable, default, unit, what is allowed and what it means."""

@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 
 import msgspec
 import typer
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -22,6 +23,7 @@ from services import journals
 from services.audit_report import Report, audit_all, report
 from services.commands import is_match_id
 from services.show import Story, printable
+from services.signatures import checked, read_key, read_signature
 
 USAGE = 2
 
@@ -47,11 +49,25 @@ def audit(
     hashes: Annotated[
         list[str] | None, typer.Option("--hash", metavar="MATCH=HEX", help="The last hash that a match must have.")
     ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="HEX|FILE", help="The operator's public key, for his signatures.")
+    ] = None,
+    signed: Annotated[
+        list[str] | None, typer.Option("--signature", metavar="MATCH=HEX", help="The signature on a match's last hash.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what differs.")] = False,
 ) -> None:
-    """Check journals: every deal, move and result again. A last hash may stand in NAME.hash beside NAME.jsonl."""
-    anchors = dict(map(_anchor, hashes or ()))
+    """Check journals: every deal, move and result again.
+
+    Beside NAME.jsonl its last hash may stand in NAME.hash, and the operator's signature on it, which --key checks, in
+    NAME.sig.
+    """
+    anchors = dict(_anchor("--hash", given, parse_hash) for given in hashes or ())
+    signatures = dict(_anchor("--signature", given, read_signature) for given in signed or ())
+    if signatures and key is None:
+        _usage("--signature: whose it is says --key, the operator's public key")
+    operator = None if key is None else _key(key)
     known = [path for path in paths if Path(path).exists()]
     ids = [path for path in paths if path not in known]
     for name in ids:
@@ -60,6 +76,8 @@ def audit(
     sources = chain(files(map(Path, known)), journals.sources(ids))
     loud = not (quiet or as_json)
     audited = audit_all(sources, anchors)
+    if operator is not None:
+        audited = (checked(one, operator, signatures) for one in audited)
     try:
         found = report(map(_say, audited) if loud and sys.stdout.isatty() else _progress(audited, say=loud))
     except journals.JournalsError as error:
@@ -76,14 +94,21 @@ def audit(
     raise typer.Exit(1 if found.different else 0)
 
 
-def _anchor(given: str) -> tuple[str, bytes]:
+def _anchor(option: str, given: str, parse: Callable[[str], bytes]) -> tuple[str, bytes]:
     match, _, text = given.partition("=")
     if not match:
-        _usage(f"--hash {given}: it is MATCH=HEX")
+        _usage(f"{option} {given}: it is MATCH=HEX")
     try:
-        return match, parse_hash(text)
+        return match, parse(text)
     except ValueError as error:
-        _usage(f"--hash {given}: {error}")
+        _usage(f"{option} {given}: {error}")
+
+
+def _key(given: str) -> Ed25519PublicKey:
+    try:
+        return read_key(given)
+    except ValueError as error:
+        _usage(f"--key: {error}")
 
 
 def _progress(audited: Iterable[Audited], *, say: bool) -> Iterator[Audited]:
@@ -121,7 +146,10 @@ def _say(audited: Audited) -> Audited:
 
 def _sum_up(found: Report) -> None:
     if found.consistent:
-        sys.stdout.write("consistent: without fault, but no last hash was given that would show a journal made anew\n")
+        sys.stdout.write(
+            "consistent: without fault, but no last hash was given that would show a journal made anew, "
+            "nor its signature and the operator's key (--key)\n"
+        )
     sys.stdout.write(f"{found.verified} verified, {found.consistent} consistent, {found.different} different\n")
 
 
@@ -134,7 +162,10 @@ def export(
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write to.")] = Path("journals"),
 ) -> None:
-    """Write journals from Redis to files, MATCH.jsonl, byte for byte as they were hashed."""
+    """Write journals from Redis to files, MATCH.jsonl, byte for byte as they were hashed.
+
+    Where the operator's signing key is set, or kept by `croupier up` here, MATCH.sig has his signature.
+    """
     count = 0
     try:
         for path in journals.export(matches or journals.all_matches(), out):

@@ -106,13 +106,23 @@ class Client:
         return response
 
     async def join(
-        self, match: str, name: str, on_view: "Callable[[Seat], None] | None" = None, *, invite: str | None = None
+        self,
+        match: str,
+        name: str,
+        on_view: "Callable[[Seat], None] | None" = None,
+        *,
+        invite: str | None = None,
+        client_seed: bytes | None = None,
     ) -> "Seat":
         """Take a seat, of a private match with its invite; `on_view` is called after each new view.
 
+        The deal depends on `client_seed`. It is drawn here unless given, so that it need not be the server's choice.
         Raises RefusedError.
         """
-        request = pb.JoinMatchRequest(match=match, request_id=secrets.token_bytes(16), name=name, invite=invite)
+        seed = secrets.token_bytes(32) if client_seed is None else client_seed
+        request = pb.JoinMatchRequest(
+            match=match, request_id=secrets.token_bytes(16), name=name, invite=invite, client_seed=seed
+        )
         joined = await self.call(self.stub.JoinMatch, request)
         seat = Seat(self, request, joined, on_view)
         await self._stream.attach(seat)

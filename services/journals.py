@@ -17,6 +17,7 @@ from services.archive import Archive, ArchiveDamaged
 from services.commands import is_match_id
 from services.sealing import Sealer, SealError
 from services.settings import PREFIX, Settings, load
+from services.signatures import SIGNATURE_SUFFIX, last_hash, signer
 from services.storage import StorageError
 from services.store import Store
 
@@ -37,7 +38,7 @@ def here() -> Settings:
     if addresses.exists():
         known = json.loads(addresses.read_text())
         found = {name: known[name.removesuffix("_url")] for name in ("redis_url", "nats_url")}
-    for name in ("operator_key", "seed_key"):
+    for name in ("operator_key", "seed_key", "signing_key"):
         key = settings.data_dir / f"{name}.secret"
         if os.access(key, os.R_OK):
             found[name] = key.read_text().strip()
@@ -124,14 +125,18 @@ def all_matches() -> list[str]:
 def export(matches: Sequence[str], folder: Path) -> Iterator[Path]:
     """Write each match's journal to `folder` as MATCH.jsonl, byte for byte; yield the files. Raises JournalsError.
 
-    A file is there whole or not at all.
+    A file is there whole or not at all. With the operator's key in the settings MATCH.sig has his signature.
     """
+    sign = signer(here())
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for source in ended(matches):
             path = folder / (source.name + JOURNAL_SUFFIX)
             partial = path.with_suffix(".partial")
             partial.write_bytes(b"".join(line + b"\n" for line in source.lines))
+            if sign is not None:
+                signature = sign(last_hash(source.lines)).hex()
+                path.with_suffix(SIGNATURE_SUFFIX).write_text(f"{signature}\n", "ascii")
             partial.replace(path)
             yield path
     except OSError as error:

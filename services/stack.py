@@ -17,7 +17,7 @@ from services.journals import ADDRESSES
 from services.local import LocalProcessError, NatsServer, RedisServer, ServiceProcess, free_port
 from services.settings import PREFIX, Durability
 
-KEYS = {"token_key": 32, "operator_key": 32, "seed_key": 32}
+KEYS = {"token_key": 32, "operator_key": 32, "seed_key": 32, "signing_key": 32}
 """Secrets that a stack makes for itself, by setting: how many random bytes."""
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 import structlog
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from prometheus_client import Counter
 from redis.exceptions import RedisError
 
@@ -30,8 +29,8 @@ from services.engine.thinkers import Decision, Thinkers
 from services.metrics import Metrics
 from services.sealing import Sealer
 from services.settings import Settings
+from services.signatures import signer
 from services.store import Commit, Delivery, Store, StoreError
-from services.views import Signer
 
 log = structlog.get_logger()
 
@@ -586,13 +585,6 @@ def parcels(batch: Sequence[Receipt]) -> list[bytes]:
 def any_lobby_line(live: Live) -> bool:
     """Whether the entries about to be committed end the lobby."""
     return live.committed == 0 or f"{live.match.id}:lobby" in live.due
-
-
-def signer(settings: Settings) -> Signer | None:
-    """Return what signs last hashes with the operator's key, None if none is set."""
-    if settings.signing_key is None:
-        return None
-    return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(settings.signing_key.get_secret_value())).sign
 
 
 async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
