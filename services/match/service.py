@@ -16,13 +16,13 @@ from croupier.v1 import match_service_pb2, match_service_pb2_grpc
 from services import logs, tasks
 from services.archive import Archive
 from services.bus import Bus
-from services.engine.worker import signer
 from services.match.past import Past
 from services.match.receipts import Courier
 from services.match.servicer import MatchService
 from services.match.watch import Views
 from services.metrics import Metrics
 from services.settings import Settings
+from services.signatures import signer
 from services.store import Store
 from services.tokens import Tokens
 
