@@ -32,7 +32,7 @@ def wish(matches: int, seconds: float, **plan: Any) -> Wish:
 
 def load(matches: int, seconds: float, *, engines: int = 1, durability: str = "everysec", **plan: Any) -> Report:
     """Put a load on a stack of its own; `plan` are fields of a Plan. Raises PlanError, LocalProcessError."""
-    env = {f"{PREFIX}SEAT_RATE": str(SEAT_RATE)}
+    env = {f"{PREFIX}{name}": str(SEAT_RATE) for name in ("SEAT_RATE", "ADDRESS_RATE", "ADDRESS_STREAMS")}
     with (
         tempfile.TemporaryDirectory() as folder,
         Stack(Path(folder), engines=engines, durability=Durability.parse(durability), env=env) as stack,

@@ -112,7 +112,9 @@ def profile(matches: int, seconds: float, streams: str) -> tuple[Report, dict[st
     run.Processes = Noting  # type: ignore[misc]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with SampledStack(folder, engines=1, env={f"{PREFIX}SEAT_RATE": str(SEAT_RATE)}) as stack:
+        with SampledStack(
+            folder, engines=1, env={f"{PREFIX}{name}": str(SEAT_RATE) for name in ("SEAT_RATE", "ADDRESS_RATE")}
+        ) as stack:
             found = measure_stack(wish(matches, seconds, streams=streams), stack, Console(quiet=True))
         begin, end = (int(at * BUCKETS_A_SECOND) for at in Noting.times)
         shares: dict[str, dict[str, float]] = {}

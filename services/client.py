@@ -21,7 +21,7 @@ from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
 from services import wire
 from services.bus import Bus
-from services.play_stream import RENEWABLE, RETRY_S, PlayStream, RefusedError, refused
+from services.play_stream import RENEWABLE, PlayStream, RefusedError, refused
 
 __all__ = ["Client", "RefusedError", "Seat"]
 
@@ -142,7 +142,7 @@ class Client:
                 refusal = refused(error)
                 if not refusal.again or loop.time() > until:
                     raise refusal from None
-            await asyncio.sleep(RETRY_S)
+            await asyncio.sleep(refusal.wait_s)
 
     async def submit(self, seat: "Seat", prompt: int, move: bytes) -> int:
         """Send one move over the shared stream; return the version of its entry. Raises RefusedError.

@@ -176,7 +176,11 @@ def demo(console: Console, *, games: Sequence[str], matches: int, seats: int, en
         registry.newest(game)
     with tempfile.TemporaryDirectory(prefix="croupier-demo-") as folder, ExitStack() as running:
         with console.status("starting Redis, NATS, the match service and the engine workers"):
-            stack = running.enter_context(Stack(Path(folder), engines=engines, env={f"{PREFIX}SEAT_RATE": "10000"}))
+            stack = running.enter_context(
+                Stack(
+                    Path(folder), engines=engines, env={f"{PREFIX}SEAT_RATE": "10000", f"{PREFIX}ADDRESS_RATE": "10000"}
+                )
+            )
         console.print(f"playing {matches} matches with {seats} seats: {', '.join(games)}", soft_wrap=True)
         tally = Tally(matches)
         anchors = asyncio.run(_shown(stack, tally, games, seats, console))

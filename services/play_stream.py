@@ -38,6 +38,9 @@ class RefusedError(Exception):
         self.detail = detail
         self.metadata = metadata
         self.again = again
+        wait_ms = metadata.get("retry_ms", "")
+        self.wait_s = max(RETRY_S, int(wait_ms) / 1000) if wait_ms.isdecimal() else RETRY_S
+        """How long to wait before it is sent again."""
 
 
 def refused(error: grpc.aio.AioRpcError) -> RefusedError:
@@ -191,7 +194,7 @@ class PlayStream:
                 continue
             refusal = _refusal(receipt.refusal)
             if refusal.again:
-                asyncio.get_running_loop().call_later(RETRY_S, self._send, receipt.id)
+                asyncio.get_running_loop().call_later(refusal.wait_s, self._send, receipt.id)
             elif refusal.reason != "UNKNOWN_HANDLE":  # that one is told after its attach was refused
                 sent.receipt.set_exception(refusal)
 

@@ -177,6 +177,22 @@ class Settings(BaseSettings):
     grpc_port: Port = _setting(50051, "Port on which the match service listens; 0: a free one.")
     max_message_bytes: int = _setting(262_144, "Largest gRPC request.", unit="bytes", ge=1024, le=16 * 1024 * 1024)
     seat_rate: int = _setting(50, "Commands that one seat may send.", unit="commands/s", ge=1, le=100_000)
+    address_rate: int = _setting(
+        1000, "Calls that one address may make; commands on `Play` are not counted.",
+        unit="calls/s", ge=1, le=1_000_000,
+    )  # fmt: skip
+    address_streams: int = _setting(
+        1000, "Streams that one address may have open at a match service.", unit="streams", ge=1, le=1_000_000
+    )
+    address_matches: int = _setting(
+        100,
+        "Matches that have not ended and were opened from one address, where there is no operator's key.",
+        unit="matches", ge=1, le=1_000_000,
+    )  # fmt: skip
+    max_calls: int = _setting(
+        20_000, "Calls and streams that a match service has open at once; more are refused.",
+        unit="calls", ge=10, le=1_000_000,
+    )  # fmt: skip
     deadline_ms: int = _setting(5000, "Deadline of a command whose client sets none.", unit="ms", ge=100, le=60_000)
     receipt_query_ms: int = _setting(
         1000, "After how long without a receipt the partition's owner is asked for it.", unit="ms", ge=10, le=60_000

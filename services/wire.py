@@ -360,13 +360,17 @@ def refusal(reason: str, detail: str, fields: Mapping[str, str | int]) -> match_
 
 
 def status(reason: str, detail: str, fields: Mapping[str, str | int]) -> status_pb2.Status:
-    """Return the same as google.rpc.Status with an ErrorInfo, for the trailers of a call."""
+    """Return the same as google.rpc.Status for the trailers of a call: an ErrorInfo, and a RetryInfo for `retry_ms`."""
     value, code = REFUSALS.get(reason, REFUSALS["INTERNAL"])
     info = error_details_pb2.ErrorInfo(
         reason=match_service_pb2.RefusalReason.Name(value), domain=DOMAIN, metadata=_metadata(fields)
     )
     answer = status_pb2.Status(code=code.value[0], message=detail)
     answer.details.add().Pack(info)
+    if (wait := fields.get("retry_ms")) is not None:
+        delay = error_details_pb2.RetryInfo()
+        delay.retry_delay.FromMilliseconds(int(wait))
+        answer.details.add().Pack(delay)
     return answer
 
 

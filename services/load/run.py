@@ -74,7 +74,7 @@ def run(wish: Wish, console: Console, on_signal: bool = True) -> Report:
             wish.plan.check()
             return measure(wish, Path(folder), {}, console, on_signal=on_signal)
         msgspec.structs.replace(wish.plan, server="own:0", nats="nats://own").check()  # before anything is started
-        env = {f"{PREFIX}SEAT_RATE": str(SEAT_RATE)}
+        env = {f"{PREFIX}{name}": str(SEAT_RATE) for name in ("SEAT_RATE", "ADDRESS_RATE", "ADDRESS_STREAMS")}
         stack = Stack(Path(folder), engines=wish.engines, durability=wish.durability, env=env)
         with console.status("starting Redis, NATS, the match service and the engine workers"):
             running.enter_context(stack)

@@ -1,5 +1,6 @@
-"""How fast a seat may send: a token bucket a tenure, kept as one number."""
+"""How fast a seat or an address may send: a token bucket each, kept as one number."""
 
+import math
 from collections.abc import Hashable
 
 BURST_S = 1.0
@@ -30,3 +31,7 @@ class Pace:
             self._empty_until = {other: at for other, at in self._empty_until.items() if at > now}
             self._sweep_at = max(_FEW, 2 * len(self._empty_until))
         return True
+
+    def wait_ms(self, key: Hashable, now: float) -> int:
+        """Return in how many milliseconds the next command of a key may pass, at least 1."""
+        return max(1, math.ceil((self._empty_until.get(key, 0.0) + self._step - BURST_S - now) * 1000))

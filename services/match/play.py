@@ -12,7 +12,7 @@ from engine.refusals import MalformedMove, Refusal
 from services import wire
 from services.commands import Receipt, Submit
 from services.match.pace import Pace
-from services.match.receipts import Courier
+from services.match.receipts import RETRY_MS, Courier
 from services.match.refused import Interrupted, Refused
 from services.tokens import SeatClaim, Tokens
 
@@ -23,6 +23,8 @@ MAX_UNREAD = 4096
 MAX_TOGETHER = 1024
 """Receipts in one message, so that it is one that every client takes."""
 MAX_HANDLES = 16_384
+BREATH = 256
+"""After so many parts of one message others have their turn."""
 
 
 class Outcome(NamedTuple):
@@ -44,8 +46,19 @@ def submit(seat: SeatClaim, command: match_service_pb2.Command | match_service_p
 class PlayStream:
     """One open stream; the sink of its commands' receipts."""
 
-    def __init__(self, tokens: Tokens, courier: Courier, pace: Pace, deadline: Callable[[], float]) -> None:
-        """Serve nobody yet; `deadline` is that of a command that is sent now."""
+    def __init__(
+        self,
+        tokens: Tokens,
+        courier: Courier,
+        pace: Pace,
+        deadline: Callable[[], float],
+        bad_token: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Serve nobody yet; `deadline` is that of a command that is sent now.
+
+        `bad_token` is told of every attach whose token is none; if it raises Refused, that ends the stream.
+        """
+        self._bad_token = bad_token
         self._tokens = tokens
         self._courier = courier
         self._pace = pace
@@ -106,14 +119,18 @@ class PlayStream:
 
     async def _read(self, requests: AsyncIterator[match_service_pb2.PlayRequest]) -> None:
         async for request in requests:
-            for attach in request.attach:
+            for number, attach in enumerate(request.attach, 1):
                 self._attach(attach)
+                if number % BREATH == 0:
+                    await asyncio.sleep(0)
             if request.commands:
                 deadline = self._deadline()
                 now = asyncio.get_running_loop().time()
-                for command in request.commands:
+                for number, command in enumerate(request.commands, 1):
                     if refused := self._send(command, now, deadline):
                         self._refuse(command.id, refused)
+                    if number % BREATH == 0:
+                        await asyncio.sleep(0)
             if self._receipts or self._attached:
                 self._ready.set()
             while len(self._receipts) + len(self._attached) > MAX_UNREAD:
@@ -128,6 +145,8 @@ class PlayStream:
                 raise Refused("OVERLOADED", f"a stream has at most {MAX_HANDLES} handles")
         except (Refused, Refusal) as refused:
             answer.refusal.CopyFrom(wire.refusal(refused.reason, refused.detail, refused.fields))
+            if refused.reason == "BAD_TOKEN":
+                self._bad_token()
         else:
             self._seats[attach.handle] = seat
             answer.seat.match, answer.seat.seat, answer.seat.tenure = seat[:3]
@@ -138,9 +157,10 @@ class PlayStream:
         if seat is None:
             return Outcome("UNKNOWN_HANDLE", f"no seat is attached as {command.handle}")
         if self._in_flight >= MAX_IN_FLIGHT:
-            return Outcome("OVERLOADED", "too many commands of this stream wait for their receipts")
+            fields: dict[str, str | int] = {"retry_ms": RETRY_MS}
+            return Outcome("OVERLOADED", "too many commands of this stream wait for their receipts", fields)
         if not self._pace.take(seat, now):
-            return Outcome("RATE_LIMITED", "this seat sends too fast")
+            return Outcome("RATE_LIMITED", "this seat sends too fast", {"retry_ms": self._pace.wait_ms(seat, now)})
         try:
             move = submit(seat, command)
         except MalformedMove as malformed:

@@ -43,6 +43,8 @@ ASKED_TOGETHER = 32
 APPENDED_TOGETHER = 2048
 MAX_OPEN = 100_000
 """Commands without a receipt, of all callers together."""
+RETRY_MS = 200
+"""After how long one who was refused for too much load should try again."""
 FULL_FOR_S = 0.2
 """How long the last known length of an intake is trusted."""
 
@@ -134,9 +136,9 @@ class Courier:
         partition = partition_of(command.match)
         now = asyncio.get_running_loop().time()
         if self._full and self._full.get(partition, 0.0) > now:
-            return Receipt(0, reason="OVERLOADED", detail="too many commands wait to be decided")
+            return _overloaded("too many commands wait to be decided")
         if len(self._open) >= MAX_OPEN:
-            return Receipt(0, reason="OVERLOADED", detail="too many commands wait for their receipts")
+            return _overloaded("too many commands wait for their receipts")
         if not self._bus.connected:
             return Receipt(0, reason="NO_OWNER", detail="no receipts can be heard at the moment")
         number = next(self._ids)
@@ -264,6 +266,10 @@ class Courier:
                 self._settle(waiting, answer.receipt)
             return True
         return False
+
+
+def _overloaded(detail: str) -> Receipt:
+    return Receipt(0, reason="OVERLOADED", detail=detail, fields={"retry_ms": RETRY_MS})
 
 
 def _interrupted(number: int, detail: str) -> Receipt:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import grpc
@@ -41,10 +41,24 @@ class Interrupted(Refused):
         super().__init__("INTERRUPTED", detail)
 
 
+class Limits(Protocol):
+    """What one caller may ask for."""
+
+    def call(self, peer: str) -> None:
+        """Count a call. Raises Refused."""
+
+    def stream(self, peer: str) -> AbstractContextManager[None]:
+        """Count a stream while it is open. Raises Refused."""
+
+
 class Counted(Protocol):
-    """A servicer whose refusals are counted."""
+    """A servicer whose refusals are counted, and whose callers have limits."""
 
     metrics: Metrics
+
+    @property
+    def limits(self) -> Limits:
+        """What callers may ask for."""
 
 
 def accepted(receipt: Receipt, **fields: str | int) -> Receipt:
@@ -67,6 +81,7 @@ def unary(method: Callable[[S, Q, Context], Awaitable[A]]) -> Callable[[S, Q, Co
     @functools.wraps(method)
     async def call(self: S, request: Q, context: Context) -> A:
         try:
+            self.limits.call(context.peer())
             return await method(self, request, context)
         except Exception as error:  # noqa: BLE001 - the border: nothing of an error may leave but its refusal
             await _abort(self.metrics, method.__name__, context, error)
@@ -82,9 +97,10 @@ def streaming(method: Callable[[S, Q, Context], AsyncIterator[A]]) -> Callable[[
         streams = self.metrics.open_streams.labels(method=method.__name__)
         streams.inc()
         try:
-            async with aclosing(method(self, request, context)) as responses:  # type: ignore[type-var]  # a generator
-                async for response in responses:
-                    yield response
+            with self.limits.stream(context.peer()):
+                async with aclosing(method(self, request, context)) as responses:  # type: ignore[type-var]  # a generator
+                    async for response in responses:
+                        yield response
         except Exception as error:  # noqa: BLE001 - as in `unary`
             await _abort(self.metrics, method.__name__, context, error)
         finally:

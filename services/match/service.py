@@ -55,6 +55,7 @@ class Front:
         self._healthy = False
         self._tasks: list[asyncio.Task[None]] = []
         self._server = grpc.aio.server(
+            maximum_concurrent_rpcs=settings.max_calls,
             options=[
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
@@ -63,7 +64,7 @@ class Front:
                 ("grpc.keepalive_timeout_ms", 20_000),
                 ("grpc.keepalive_permit_without_calls", 1),
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
-            ]
+            ],
         )
         match_service_pb2_grpc.add_MatchServiceServicer_to_server(self._service, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)

@@ -28,6 +28,7 @@ from services.commands import (
     view_subject,
 )
 from services.match import checks, lobby
+from services.match.limits import Limits, OpenMatches
 from services.match.pace import Pace
 from services.match.past import Past, rematch_id
 from services.match.play import PlayStream, submit
@@ -66,6 +67,8 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         self._tokens = tokens
         self._operators = Operators.of(settings)
         self._pace = Pace(settings.seat_rate)
+        self.limits = Limits(settings)
+        self._open_matches = OpenMatches(store, settings.address_matches)
         self._playing: set[PlayStream] = set()
         self._stopping = False
 
@@ -96,6 +99,8 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             checks.operator(context, self._operators)
         command = checks.create(request, self._settings)
         bind_contextvars(match=command.match)
+        if not self._operators:
+            await self._open_matches.admit(context.peer(), command.match)
         receipt = await self._do(command, context)
         view = await self._view_of(receipt, Viewer(command.match), context)
         return pb.CreateMatchResponse(
@@ -230,7 +235,11 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
 
         if self._stopping:
             raise Interrupted("this server stops; play at another one")
-        stream = PlayStream(self._tokens, self._courier, self._pace, deadline)
+
+        def bad_token() -> None:
+            self.limits.call(context.peer())
+
+        stream = PlayStream(self._tokens, self._courier, self._pace, deadline, bad_token)
         self._playing.add(stream)
         try:
             async with aclosing(stream.run(request)) as responses:
@@ -329,8 +338,10 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         """Return the seat that a token opens, if it does not send too fast."""
         seat = self._tokens.seat(token)
         bind_contextvars(match=seat.match, seat=seat.seat)
-        if not self._pace.take(seat, asyncio.get_running_loop().time()):
-            raise Refused("RATE_LIMITED", "this seat sends too fast", match=seat.match, seat=seat.seat)
+        now = asyncio.get_running_loop().time()
+        if not self._pace.take(seat, now):
+            wait = self._pace.wait_ms(seat, now)
+            raise Refused("RATE_LIMITED", "this seat sends too fast", match=seat.match, seat=seat.seat, retry_ms=wait)
         return seat
 
 

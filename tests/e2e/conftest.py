@@ -20,6 +20,7 @@ SETTINGS = {
     "LEASE_MS": "1000",
     "BLOCK_MS": "50",
     "SEAT_RATE": "10000",
+    "ADDRESS_RATE": "100000",
     "MIN_CLOCK_MS": "50",
     "METRICS_PORT": "0",
     "LOG_LEVEL": "debug",

@@ -36,7 +36,7 @@ def secret() -> bytes:
 def settings_for(redis_url: str, nats_url: str, **overrides: Any) -> Settings:
     small = {
         "partitions": 4, "lease_ms": 1000, "block_ms": 20, "grpc_port": 0, "token_key": TOKEN_KEY, "drain_s": 3,
-        "seat_rate": 10_000, "seed_key": "5eed" * 16,
+        "seat_rate": 10_000, "address_rate": 100_000, "address_matches": 1000, "seed_key": "5eed" * 16,
     }  # fmt: skip
     return load(redis_url=redis_url, nats_url=nats_url, **(small | overrides))
 

@@ -1,0 +1,286 @@
+"""Who floods is refused at once and told when to come back; the others, and later he himself, are served."""
+
+import asyncio
+import time
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+from croupier.v1 import match_service_pb2 as pb
+from services.commands import match_id
+from services.match.limits import address_of
+from services.match.pace import Pace
+from tests.services.match_front import (
+    OPERATOR,
+    playing,
+    reason,
+    refused,
+    secret,
+    serving,
+    settings_for,
+    timos,
+    until,
+    working,
+)
+
+AS_OPERATOR = (("authorization", f"Bearer {OPERATOR}"),)
+QUICK_S = 2.0
+"""Far above what a refusal takes, far below any deadline of a command here."""
+
+
+async def counted(calls) -> dict[str, int]:
+    """What became of calls, by reason; an empty one for success."""
+    found: dict[str, int] = {}
+    for outcome in await asyncio.gather(*calls, return_exceptions=True):
+        why = ""
+        if isinstance(outcome, grpc.aio.AioRpcError):
+            why = (await refused(failed(outcome)))[1]
+        found[why] = found.get(why, 0) + 1
+    return found
+
+
+async def failed(error: grpc.aio.AioRpcError):
+    raise error
+
+
+def retry_of(error: grpc.aio.AioRpcError) -> tuple[float, int]:
+    """The seconds of RetryInfo and the milliseconds of the metadata."""
+    status = rpc_status.from_call(error)
+    info, delay = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+    assert status.details[0].Unpack(info)
+    assert status.details[1].Unpack(delay)
+    return delay.retry_delay.ToTimedelta().total_seconds(), int(info.metadata["retry_ms"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "address"),
+    [
+        ("ipv4:10.1.2.3:4567", "10.1.2.3"),
+        ("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:80", "2001:db8:1:2::/64"),
+        ("ipv6:[2001:db8:1:2:ffff::1]:80", "2001:db8:1:2::/64"),
+        ("ipv6:[fe80::1%25eth0]:80", "fe80::/64"),
+        ("ipv6:[::ffff:10.1.2.3]:80", "10.1.2.3"),
+        ("unix:", "unix"),
+        ("unix:/run/x.sock", "unix"),
+        ("", ""),
+    ],
+)
+def test_an_address_has_no_port_and_an_ipv6_one_is_a_network(peer: str, address: str):
+    """Ports are free, and so are the 2^64 addresses of one customer: neither makes a new caller."""
+    assert address_of(peer) == address
+
+
+def test_a_bucket_says_when_it_has_room_again():
+    pace = Pace(10)
+    while pace.take("a", 100.0):
+        pass
+    wait = pace.wait_ms("a", 100.0)
+    assert 1 <= wait <= 101
+    assert not pace.take("a", 100.0 + wait / 1000 - 0.005)
+    assert pace.take("a", 100.0 + wait / 1000)
+
+
+def test_an_address_that_calls_too_often_is_refused_until_it_pauses(redis_url, nats_url):
+    async def run():
+        async with serving(settings_for(redis_url, nats_url, address_rate=20)) as served:
+
+            def calls(count: int):
+                return [served.stub.ListGames(pb.ListGamesRequest(game="timos_twist")) for _ in range(count)]
+
+            found = await counted(calls(200))
+            assert found.keys() == {"", "RATE_LIMITED"}
+            assert found[""] < 100
+
+            async def until_refused() -> None:
+                while True:
+                    await calls(1)[0]
+
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await until_refused()
+            assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            seconds, millis = retry_of(caught.value)
+            assert 0 < millis <= 1000
+            assert seconds == millis / 1000
+            await asyncio.sleep(1.5)
+            assert (await counted(calls(1))) == {"": 1}
+
+    asyncio.run(run())
+
+
+def test_an_address_has_so_many_streams_and_a_closed_one_makes_room(redis_url, nats_url):
+    async def run():
+        async with playing(settings_for(redis_url, nats_url, address_streams=3)) as served:
+            created = await served.stub.CreateMatch(timos())
+            token = (await served.stub.Spectate(pb.SpectateRequest(match=created.match))).token
+            streams = [served.stub.WatchView(pb.WatchViewRequest(token=token)) for _ in range(3)]
+            for stream in streams:
+                assert (await stream.read()).view.status == "lobby"
+            assert await reason(served.stub.WatchView(pb.WatchViewRequest(token=token)).read()) == "OVERLOADED"
+            assert await reason(served.stub.Play().read()) == "OVERLOADED"
+            assert (await served.stub.ListMatches(pb.ListMatchesRequest())).matches, "other calls go on"
+            streams[0].cancel()
+            await until(lambda: served.count("open_streams", method="WatchView") == 2)
+            again = served.stub.WatchView(pb.WatchViewRequest(token=token))
+            assert (await again.read()).view.status == "lobby"
+
+    asyncio.run(run())
+
+
+def test_an_address_has_so_many_open_matches_and_one_that_ends_makes_room(redis_url, nats_url):
+    """A create that is repeated is no new one."""
+
+    async def run():
+        settings = settings_for(redis_url, nats_url, address_matches=3)
+        async with playing(settings) as served:
+            ids = [secret() for _ in range(3)]
+            created = [await served.stub.CreateMatch(timos(identity)) for identity in ids]
+            for _ in range(2):
+                assert await reason(served.stub.CreateMatch(timos())) == "TOO_MANY_MATCHES"
+                assert (await served.stub.CreateMatch(timos(ids[0]))).match == created[0].match
+            seats = [
+                await served.stub.JoinMatch(pb.JoinMatchRequest(match=created[1].match, request_id=secret(), name="A"))
+                for _ in range(2)
+            ]
+            for seat in seats:  # all humans leave a running match: it ends
+                await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=seat.token))
+
+            hints = []
+
+            async def room() -> bool:
+                try:
+                    await served.stub.CreateMatch(timos())
+                except grpc.aio.AioRpcError as error:
+                    hints.append(retry_of(error))
+                    return False
+                return True
+
+            await until(room)
+            assert set(hints) <= {(1.0, 1000)}
+            assert await reason(served.stub.CreateMatch(timos())) == "TOO_MANY_MATCHES"
+
+    asyncio.run(run())
+
+
+def test_the_operator_opens_as_many_matches_as_he_likes(redis_url, nats_url):
+    async def run():
+        async with playing(settings_for(redis_url, nats_url, address_matches=1, operator_key=OPERATOR)) as served:
+            for _ in range(3):
+                await served.stub.CreateMatch(timos(), metadata=AS_OPERATOR)
+
+    asyncio.run(run())
+
+
+def test_more_calls_than_a_service_has_room_for_are_refused_at_once(redis_url, nats_url):
+    """Also of health and reflection, which have no limits of their own; and it serves again when there is room."""
+
+    async def run():
+        async with playing(settings_for(redis_url, nats_url, max_calls=10)) as served:
+            created = await served.stub.CreateMatch(timos())
+            token = (await served.stub.Spectate(pb.SpectateRequest(match=created.match))).token
+            streams = [served.stub.WatchView(pb.WatchViewRequest(token=token)) for _ in range(10)]
+            for stream in streams:
+                await stream.read()
+            began = time.monotonic()
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await served.stub.ListMatches(pb.ListMatchesRequest())
+            assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert time.monotonic() - began < QUICK_S
+            for stream in streams:
+                stream.cancel()
+
+            async def served_again() -> bool:
+                try:
+                    await served.stub.ListMatches(pb.ListMatchesRequest())
+                except grpc.aio.AioRpcError:
+                    return False
+                return True
+
+            await until(served_again)
+
+    asyncio.run(run())
+
+
+def test_a_full_intake_refuses_at_once_and_takes_commands_again_when_it_is_read(redis_url, nats_url):
+    """Nobody reads: the intake fills up to its limit, and what is over it is refused at once, with a time to come back.
+    What was taken is decided once a worker is there."""
+
+    async def run():
+        settings = settings_for(redis_url, nats_url, intake_limit=5, partitions=1, deadline_ms=60_000)
+        async with serving(settings) as served:
+            waiting = [asyncio.ensure_future(served.stub.CreateMatch(timos())) for _ in range(7)]
+
+            async def full() -> bool:
+                return await served.store._redis.xlen("croupier:{0}:moves") >= 6
+
+            await until(full)
+            refusals = []
+            began = time.monotonic()
+            while not refusals:
+                late = asyncio.ensure_future(served.stub.CreateMatch(timos()))
+                done, _ = await asyncio.wait([late], timeout=0.2)
+                (refusals if done else waiting).append(late)
+                assert time.monotonic() - began < 20
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await refusals[0]
+            assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert retry_of(caught.value)[1] > 0
+            async with working(settings):
+                await asyncio.gather(*waiting)
+                await asyncio.sleep(0.3)
+                await served.stub.CreateMatch(timos())
+
+    asyncio.run(run())
+
+
+def test_a_message_full_of_bad_tokens_ends_its_stream_and_costs_the_others_little(redis_url, nats_url):
+    """Thousands of forged seats in one message: the address is at its limit soon, and the stream ends."""
+
+    async def run():
+        async with playing(settings_for(redis_url, nats_url, address_rate=50)) as served:
+            stream = served.stub.Play()
+            await stream.write(pb.PlayRequest(attach=[pb.Attach(handle=n, token="x.y.z") for n in range(10_000)]))
+            answered = 0
+
+            async def to_the_end() -> None:
+                nonlocal answered
+                async for response in stream:
+                    answered += len(response.attached)
+
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await to_the_end()
+            assert (await refused(failed(caught.value)))[:2] == ("RESOURCE_EXHAUSTED", "RATE_LIMITED")
+            assert answered < 1000
+
+    asyncio.run(run())
+
+
+def test_a_command_that_was_refused_for_the_load_never_was_one(redis_url, nats_url):
+    """What was refused before the intake is not decided later."""
+
+    async def run():
+        settings = settings_for(redis_url, nats_url, intake_limit=1, partitions=1)
+        async with serving(settings) as served:
+            await served.store._redis.xadd("croupier:{0}:moves", {"c": b"x"})
+            await served.store._redis.xadd("croupier:{0}:moves", {"c": b"x"})
+            first = asyncio.ensure_future(served.stub.CreateMatch(timos()))  # tells how full it is
+
+            async def appended() -> bool:
+                return await served.store._redis.xlen("croupier:{0}:moves") == 3
+
+            await until(appended)
+            identity = secret()
+            began = asyncio.get_running_loop().time()
+            while await reason(served.stub.CreateMatch(timos(identity))) != "OVERLOADED":
+                assert asyncio.get_running_loop().time() - began < 20
+                identity = secret()
+            length = await served.store._redis.xlen("croupier:{0}:moves")
+            await asyncio.sleep(0.3)
+            assert await served.store._redis.xlen("croupier:{0}:moves") == length
+            first.cancel()
+            async with working(settings):
+                match = match_id(identity, 1)
+                assert await reason(served.stub.Spectate(pb.SpectateRequest(match=match))) == "UNKNOWN_MATCH"
+
+    asyncio.run(run())
