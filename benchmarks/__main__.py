@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 LIMIT_S = 600
+SHORT_LIMIT_S = 120
 SHORT = (
     ("benchmarks.engine", "--seconds", "0.1"),
     ("benchmarks.parts", "--seconds", "0.2"),
@@ -34,13 +35,13 @@ def full(seconds: str) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def run(module: str, *arguments: str) -> int:
+def run(limit_s: float, module: str, *arguments: str) -> int:
     """Run a benchmark in a process of its own; return its exit code, 1 if it does not end."""
     print(f"\n{module} {' '.join(arguments)}".rstrip(), flush=True)
     try:
-        return subprocess.run([sys.executable, "-m", module, *arguments], check=False, timeout=LIMIT_S).returncode
+        return subprocess.run([sys.executable, "-m", module, *arguments], check=False, timeout=limit_s).returncode
     except subprocess.TimeoutExpired:
-        print(f"{module} did not end within {LIMIT_S} s", flush=True)
+        print(f"{module} did not end within {limit_s} s", flush=True)
         return 1
 
 
@@ -50,7 +51,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
     parser.add_argument("--short", action="store_true", help="a short form of each")
     given = parser.parse_args()
-    codes = [run(*one) for one in (SHORT if given.short else full(str(given.seconds)))]
+    limit_s, chosen = (SHORT_LIMIT_S, SHORT) if given.short else (LIMIT_S, full(str(given.seconds)))
+    codes = [run(limit_s, *one) for one in chosen]
     raise SystemExit(1 if any(codes) else 0)
 
 
