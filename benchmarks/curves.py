@@ -17,22 +17,23 @@ IDLE = (0, 1_000, 10_000, 100_000)
 
 def table(name: str, wishes: dict[int, Wish], runs: int) -> None:
     """Print a table in Markdown, a line a wish."""
-    found: dict[int, list[Found]] = {value: [] for value in wishes}
-    for _ in range(runs):
-        for value, wish in wishes.items():
-            found[value].append(run(wish))
     print(
         f"\n| {name} | worker, µs a move | Redis | NATS | all, beside the first line |\n"
         "| ---: | ---: | ---: | ---: | ---: |"
     )
+    found: dict[int, list[Found]] = {value: [] for value in wishes}
     first = 0.0
-    for value, some in found.items():
-        worker, redis, nats = (
-            median(getattr(one, part) for one in some) for part in ("worker_us", "redis_us", "nats_us")
-        )
-        whole = median(one.worker_us + one.redis_us + one.nats_us for one in some)
-        first = first or whole
-        print(f"| {value:,} | {worker:.0f} | {redis:.0f} | {nats:.0f} | {whole / first:.2f} |", flush=True)
+    for number in range(1, runs + 1):
+        for value, wish in wishes.items():
+            some = found[value]
+            some.append(run(wish))
+            if number < runs:
+                continue
+            parts = [[one.worker_us, one.redis_us, one.nats_us] for one in some]
+            whole = median(map(sum, parts))
+            first = first or whole
+            worker, redis, nats = map(median, zip(*parts, strict=True))
+            print(f"| {value:,} | {worker:.0f} | {redis:.0f} | {nats:.0f} | {whole / first:.2f} |", flush=True)
 
 
 def main() -> None:
