@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint types proto proto-check proto-baseline check format faults bench clean
+.PHONY: help setup demo test lint types proto proto-check proto-baseline check format faults soak bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ format: setup  ## format, and fix what the linter can fix safely
 
 faults: setup  ## let every part fail under load, then audit; ARGS='worker killed' picks some, --list shows all
 	@$(BIN)/python -m tests.faults $(ARGS)
+
+soak: setup  ## play all games for 20 minutes (ARGS='--minutes 5') and watch the memory of every process
+	@$(BIN)/python -m tests.faults.soak $(ARGS)
 
 bench: setup  ## measure throughput and latency on this machine
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -48,6 +48,8 @@ class Setup(Struct, frozen=True):
     small_disk: bool = False
     clocked: bool = False
     shuffled: bool = False
+    settings: tuple[tuple[str, str], ...] = ()
+    """Settings of all services, by their variables without the prefix."""
 
     def missing(self) -> str:
         """Return why this machine cannot do it; empty if it can."""
@@ -101,7 +103,7 @@ class Field:
         async with contextlib.AsyncExitStack() as running:
             self.folder.mkdir(parents=True, exist_ok=True)
             nats = NatsServer(self.folder, port=free_port(), websocket_port=0)
-            env = {f"CROUPIER_{name}": value for name, value in SETTINGS.items()}
+            env = {f"CROUPIER_{name}": value for name, value in (SETTINGS | dict(self.setup.settings)).items()}
             if self.setup.proxied:
                 nats.config_extra = SMALL_BUFFERS
                 self.proxy = await running.enter_async_context(NatsProxy(nats.port))

@@ -7,8 +7,11 @@ from contextlib import contextmanager
 import pytest
 
 from services.bus import NoAnswer
-from services.engine.leases import share
+from services.engine.leases import RENEWALS_PER_LEASE, Leases, share
 from services.local import ServiceProcess
+from services.metrics import Metrics
+from services.settings import Settings
+from services.store import WORKERS, owner_key
 from tests.services.front import Intake, Running, Seat, creation, in_loop, intake, until
 
 ALONE = (
@@ -225,3 +228,35 @@ async def test_a_clock_of_redis_that_has_jumped_is_noticed_although_nothing_is_d
         seats = await front.match(clock=200)
         folded = await front.folded(seats[0].match)
         await until(lambda: front.seen(seats[0].subject)[-1:] > [folded.version])
+
+
+@in_loop
+async def test_after_two_rounds_partitions_are_spread_evenly_whoever_comes_or_goes(redis_url, nats_url):
+    """By default that is within 5 s: rounds are a fraction of a lease apart, a lost worker's lease runs out."""
+    fields = Settings.model_fields
+    lease_s, block_s = fields["lease_ms"].default / 1000, fields["block_ms"].default / 1000
+    assert lease_s + 2 * (lease_s / RENEWALS_PER_LEASE) + block_s <= 5
+    async with intake(redis_url, nats_url, partitions=64, lease_ms=60_000) as front:
+        everybody = [Leases(front.store, front.settings, Metrics(), f"worker {number}") for number in range(6)]
+
+        async def spread(workers: list[Leases]) -> None:
+            for _ in range(2):
+                for one in workers:
+                    await one.once()
+                    await one.give_back([held.lease for held in one.held.values() if held.release])
+            owned = sorted(partition for one in workers for partition in one.held)
+            assert owned == list(range(64))
+            assert max(len(one.held) for one in workers) - min(len(one.held) for one in workers) <= 1
+
+        for count in (1, 2, 3, 6):
+            await spread(everybody[:count])
+            await spread(everybody[:count][::-1])
+        for gone in (everybody[2], everybody[0]):
+            everybody.remove(gone)
+            await gone.close()
+            await spread(everybody)
+        lost = everybody.pop(1)
+        for held in lost.held.values():  # a lease later
+            await front.store._redis.hset(owner_key(held.partition), "until", 0)
+        await front.store._redis.zadd(WORKERS, {"worker 3": 0})
+        await spread(everybody)
