@@ -59,6 +59,9 @@ class Leases:
         self.held: dict[int, Held] = {}
         self.lost: Callable[[Held], None] = lambda _held: None
         self.stopping = asyncio.Event()
+        self._idle_since: float | None = None
+        """Since when this worker can do nothing with what it owns (time of the running loop)."""
+        self._aside = False
         self.clock_offset = 0
         """Redis' Unix milliseconds minus the monotonic clock's, as last seen."""
 
@@ -89,6 +92,8 @@ class Leases:
 
     async def once(self) -> None:
         """Renew all leases and move one step towards an even share."""
+        if self._aside:
+            return
         live = await self._store.heartbeat(self._worker)
         for lease in await self._store.renew(self._worker, [held.lease for held in self.held.values()]):
             self.drop(lease, "lost")
@@ -126,6 +131,23 @@ class Leases:
         for lease in leases:
             self.drop(lease, "given_back")
         await self._store.release(self._worker, leases)
+
+    async def step_back(self) -> None:
+        """Leave the partitions to others once this has been called for a lease without a `come_back` in between.
+
+        For a worker that cannot publish although Redis can be reached: others may be better off. With nothing in hand.
+        """
+        now = asyncio.get_running_loop().time()
+        if self._idle_since is None:
+            self._idle_since = now
+        if now - self._idle_since >= self._settings.lease_ms / 1000 and (self.held or not self._aside):
+            self._aside = True
+            log.warning("stepped_back", partitions=len(self.held))
+            await self.close()
+
+    def come_back(self) -> None:
+        """Take part again, from the next round on."""
+        self._idle_since, self._aside = None, False
 
     async def close(self) -> None:
         """Give everything back and leave the list of live workers."""

@@ -136,9 +136,11 @@ class Worker:
 
     async def _turn(self) -> None:
         if not self._bus.connected:
+            await self.leases.step_back()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._bus.wait_connected(), self._settings.block_ms / 1000)
             return
+        self.leases.come_back()
         if self._bus.generation != self._generation:
             self._generation = self._bus.generation
             self._suspect()

@@ -13,7 +13,9 @@ from msgspec import Struct
 
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
+from services.bus import FLUSH_TIMEOUT_S
 from services.client import CHANNEL
+from services.store import CONFIRM_MS, IO_TIMEOUT_S
 from tests.faults.field import LEASE_S, Field, Setup, free_bytes, until
 from tests.faults.players import FickleMoves, return_with_old_versions
 from tests.faults.trapped import FRONT_POINTS, WORKER_POINTS, set_trap
@@ -112,12 +114,20 @@ async def freeze_redis_for_long(field: Field) -> None:
     await field.freeze(field.stack.redis, 2 * LEASE_S)
 
 
+async def freeze_redis_beyond_timeouts(field: Field) -> None:
+    await field.freeze(field.stack.redis, IO_TIMEOUT_S + CONFIRM_MS / 1000 + AWAY_S)
+
+
 async def kill_nats(field: Field) -> None:
     await field.kill(field.stack.nats)
 
 
 async def freeze_nats(field: Field) -> None:
     await field.freeze(field.stack.nats, AWAY_S)
+
+
+async def freeze_nats_beyond_timeouts(field: Field) -> None:
+    await field.freeze(field.stack.nats, FLUSH_TIMEOUT_S + 2 * AWAY_S)
 
 
 async def kill_all(field: Field) -> None:
@@ -178,6 +188,20 @@ async def lose_messages(field: Field) -> None:
 async def cut_connections(field: Field) -> None:
     assert field.proxy is not None
     field.proxy.cut(but=0.3)
+
+
+async def detach_worker(field: Field) -> None:
+    """One worker reaches Redis but not NATS: the other has to go on with all matches meanwhile."""
+    assert field.proxy is not None
+    assert field.players is not None
+    field.proxy.closed = True
+    field.proxy.cut()
+    try:
+        stuck = await field.players.standing(20 * LEASE_S)
+        assert not stuck, stuck
+    finally:
+        field.proxy.closed = False
+    await field.even()
 
 
 async def read_slowly(field: Field) -> None:
@@ -276,6 +300,27 @@ async def restart_everything(field: Field) -> None:
         await field.players.make(20)
 
 
+async def come_and_go(field: Field) -> None:
+    """A worker more, one fewer, and the same for match services; partitions are spread evenly after each."""
+    assert field.players is not None
+    engines = field.stack.engines
+    third = field.stack.service("engine", f"engine-{len(engines)}")
+    engines.append(third)
+    await asyncio.to_thread(third.start)
+    await field.even()
+    await field.players.make(20)
+    await asyncio.to_thread(field.matches[1].stop)
+    await field.players.make(20)
+    await asyncio.to_thread(engines[0].stop)
+    await field.even()
+    await asyncio.to_thread(field.matches[1].start)
+    await field.players.make(20)
+    await asyncio.to_thread(engines[0].start)
+    await asyncio.to_thread(third.stop)
+    engines.remove(third)
+    await field.even()
+
+
 def all_faults() -> list[Fault]:
     proxied = Setup(proxied=True)
     clocked = Setup(clocked=True)
@@ -286,19 +331,23 @@ def all_faults() -> list[Fault]:
         Fault("Redis killed (everysec)", kill_redis),
         Fault("Redis paused", freeze_redis),
         Fault("Redis paused for longer than a lease", freeze_redis_for_long),
+        Fault("Redis paused beyond all timeouts", freeze_redis_beyond_timeouts, times=1),
         Fault("Redis out of memory", exhaust_memory),
         Fault("NATS killed", kill_nats),
         Fault("NATS paused", freeze_nats),
+        Fault("NATS paused beyond all timeouts", freeze_nats_beyond_timeouts, times=1),
         Fault("everything killed at once", kill_all, times=2),
         Fault("commands twice and late in the intake", repeat_commands),
         Fault("clients that vanish and ask another match service", vanish, times=2),
         Fault("clients that return with an old version", return_old),
         Fault("clients' connections broken", break_all),
         Fault("rolling restart of everything", restart_everything, times=1, plan={"think_ms": 50.0}),
+        Fault("workers and match services come and go", come_and_go, times=1),
         Fault("Redis killed (fsync)", kill_redis, fsync),
         Fault("commands shuffled and doubled on their way", play_on, Setup(shuffled=True)),
         Fault("messages lost between NATS and everybody", lose_messages, proxied),
         Fault("connections to NATS cut in mid-message", cut_connections, proxied, times=5),
+        Fault("one worker cut off from NATS", detach_worker, Setup(detached=True), times=2),
         Fault("slow consumers", read_slowly, proxied, plan={"slow": 0.5, "think_ms": 5.0}),
         Fault("clock jumps forward by an hour", jump(3600.0), clocked, times=2),
         Fault("clock jumps back by five seconds", jump(-5.0), clocked, times=2),

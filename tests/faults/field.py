@@ -31,6 +31,7 @@ SETTINGS = {
     "LEASE_MS": str(int(LEASE_S * 1000)),
     "BLOCK_MS": "50",
     "SEAT_RATE": "10000",
+    "ADDRESS_RATE": "10000",
     "MIN_CLOCK_MS": "50",
     "ABSENT_LIMIT_S": "600",
 }
@@ -45,6 +46,8 @@ class Setup(Struct, frozen=True):
     durability: str = "everysec"
     proxied: bool = False
     """Whether everybody reaches NATS over a network that can be disturbed."""
+    detached: bool = False
+    """Whether one worker reaches NATS over a network of its own, and nobody else over one that can be disturbed."""
     small_disk: bool = False
     clocked: bool = False
     shuffled: bool = False
@@ -80,10 +83,14 @@ class _ClockedRedis(RedisServer):
 
 
 class _TrappedStack(Stack):
+    detached = ""
+    """Where the first worker finds NATS, if not where the others do."""
+
     def service(self, kind: str, name: str, *, grpc_port: int | None = None) -> ServiceProcess:
         made = super().service(kind, name, grpc_port=grpc_port)
         entry = ("-m", "tests.faults.trapped")
-        return ServiceProcess(made.args, self.folder, name=name, env=made.env, entry=entry)
+        env = {**made.env, "CROUPIER_NATS_URL": self.detached} if self.detached and name == "engine-0" else made.env
+        return ServiceProcess(made.args, self.folder, name=name, env=env, entry=entry)
 
 
 class Field:
@@ -104,9 +111,10 @@ class Field:
             self.folder.mkdir(parents=True, exist_ok=True)
             nats = NatsServer(self.folder, port=free_port(), websocket_port=0)
             env = {f"CROUPIER_{name}": value for name, value in (SETTINGS | dict(self.setup.settings)).items()}
+            if self.setup.proxied or self.setup.detached:
+                self.proxy = await running.enter_async_context(NatsProxy(nats.port))
             if self.setup.proxied:
                 nats.config_extra = SMALL_BUFFERS
-                self.proxy = await running.enter_async_context(NatsProxy(nats.port))
                 env["CROUPIER_NATS_URL"] = self.proxy.url
             if self.setup.shuffled:
                 env[trapped.SHUFFLE] = "1"
@@ -122,6 +130,8 @@ class Field:
                 await asyncio.to_thread(subprocess.run, _mounting(server.folder), check=True)
                 running.callback(subprocess.run, ["umount", "--lazy", str(server.folder)], check=False)
             self.stack = _TrappedStack(self.folder, durability=durability, env=env)
+            if self.setup.detached:
+                self.stack.detached = self.proxy.url
             self.stack.redis, self.stack.nats = server, nats
             running.push_async_callback(asyncio.to_thread, self.stack.__exit__, None, None, None)
             await asyncio.to_thread(self.stack.__enter__)
@@ -150,14 +160,14 @@ class Field:
 
     def gather(self, **changes: Any) -> Players:
         """Return players, who have not begun."""
-        nats = self.stack.nats.url if self.proxy is None else self.proxy.url
+        nats = self.proxy.url if self.setup.proxied and self.proxy else self.stack.nats.url
         self.players = Players(self.servers, nats, self.stack.environment[OPERATOR], **changes)
         return self.players
 
     async def whole(self) -> None:
         """Start again whatever does not run."""
         if self.proxy is not None:
-            self.proxy.loss = 0.0
+            self.proxy.loss, self.proxy.closed = 0.0, False
         for process in self.processes:
             await asyncio.to_thread(process.start)
 
@@ -176,6 +186,24 @@ class Field:
             await asyncio.sleep(for_s)
         finally:
             process.resume()
+
+    async def even(self, within_s: float = 20.0) -> float:
+        """Wait until the running workers own the partitions evenly; return how many seconds that took."""
+        began = time.monotonic()
+        partitions = range(int(self.stack.environment["CROUPIER_PARTITIONS"]))
+        running = sum(engine.running for engine in self.stack.engines)
+
+        def shares() -> list[int]:
+            with self.redis as client:
+                owners = [client.hget(f"croupier:{{{partition}}}:owner", "worker") for partition in partitions]
+            return sorted(owners.count(owner) for owner in set(owners) if owner)
+
+        def spread() -> bool:
+            found = shares()
+            return len(found) == running and sum(found) == len(partitions) and found[-1] - found[0] <= 1
+
+        await until(spread, within_s)
+        return time.monotonic() - began
 
     async def restart(self, process: LocalProcess) -> None:
         await asyncio.to_thread(process.restart)

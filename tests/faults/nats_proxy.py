@@ -20,6 +20,8 @@ class NatsProxy:
         self._chance = random.Random(1)
         self.loss = 0.0
         """Chance that a message is dropped on its way to whoever listens."""
+        self.closed = False
+        """Whether nobody gets through."""
         self.dropped = 0
         self.broken = 0
 
@@ -52,6 +54,9 @@ class NatsProxy:
         assert task is not None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        if self.closed:
+            writer.transport.abort()
+            return
         self._open.add(writer)
         far = None
         try:

@@ -32,17 +32,25 @@ PARTS = [
     "clients that vanish and ask another match service",
     "clients that return with an old version",
     "rolling restart of everything",
+    "workers and match services come and go",
     "Redis out of memory",
 ]
-OTHERS = [
-    "Redis killed (fsync)",
-    "commands shuffled and doubled on their way",
+NETWORK = [
     "messages lost between NATS and everybody",
+    "connections to NATS cut in mid-message",
     "slow consumers",
-    "clock jumps forward by an hour",
-    "clock jumps back by five seconds",
-    "disk full under Redis",
 ]
+CLOCKS = ["clock jumps forward by an hour", "clock jumps back by five seconds"]
+GROUPS = {
+    "workers at every step": POINTS,
+    "parts, clients and operation": PARTS,
+    "the network": NETWORK,
+    "clocks": CLOCKS,
+    "a worker alone": ["one worker cut off from NATS"],
+    "Redis that syncs": ["Redis killed (fsync)"],
+    "the order of commands": ["commands shuffled and doubled on their way"],
+    "a full disk": ["disk full under Redis"],
+}
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -56,11 +64,7 @@ def rows_of(names: Sequence[str]) -> list[Row]:
     return asyncio.run(collect())
 
 
-@pytest.mark.parametrize(
-    "names",
-    [POINTS, PARTS, *([name] for name in OTHERS)],
-    ids=["workers at every step", "parts", *OTHERS],
-)
+@pytest.mark.parametrize("names", GROUPS.values(), ids=GROUPS.keys())
 def test_nothing_is_lost_made_twice_or_shown_differently_and_every_match_goes_on(names):
     rows = rows_of(names)
     if all(row.skipped for row in rows):
