@@ -1,12 +1,15 @@
 """Logs that name matches and seats and never tell what is secret.
 
 What a log line may show is an allow-list: plain values under names that hold no secret. Values of other types appear
-as the name of their type, so that no state, view or move gets into a log by its representation.
+as the name of their type, so that no state, view or move gets into a log by its representation. Of an exception only
+the kinds below show their message: that of a KeyError may be the card that a hand was searched for.
 """
 
+import asyncio
 import logging
 import re
 import sys
+import traceback
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -15,8 +18,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
+from nats.errors import Error as NatsError
+from redis.exceptions import RedisError
+from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
+from services.sealing import SealError
 from services.settings import Settings
 
 MASK = "***"
@@ -29,11 +35,15 @@ _SECRET_WORDS = frozenset({
 })  # fmt: skip
 _SECRET_NAMES = frozenset({"request", "request_id", "client_request_id", "line", "view", "events", "metadata"})
 
-# Credentials in a URL, JSON Web Tokens, and 32 bytes in hex (a seed, a key, a digest), wherever they stand in a text.
+# Credentials in a URL, JSON Web Tokens, 32 bytes in hex (a seed, a key, a digest), and invites, wherever they stand.
 _SECRET_TEXT = re.compile(
-    r"(?<=://)[^/@\s]+(?=@)|\beyJ[\w-]+\.[\w-]+\.[\w-]*|\b[0-9a-f]{64,}\b",
+    r"(?<=://)[^/@\s]+(?=@)|\beyJ[\w-]+\.[\w-]+\.[\w-]*|\b[0-9a-f]{64,}\b|\b[a-z2-7]{26}\b",
     re.IGNORECASE,
 )
+
+
+# What goes wrong with connections, servers, processes and keys; none of it has seen a card.
+_TELLING = (OSError, RuntimeError, RedisError, NatsError, SealError, asyncio.CancelledError)
 
 
 def configure(settings: Settings, service: str, stream: TextIO | None = None) -> None:
@@ -64,7 +74,7 @@ def configure(settings: Settings, service: str, stream: TextIO | None = None) ->
     rendering: list[Processor] = [
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
         structlog.processors.StackInfoRenderer(),
-        structlog.processors.format_exc_info,
+        structlog.processors.ExceptionRenderer(_traceback),
         redact,
         structlog.processors.JSONRenderer()
         if as_json
@@ -115,7 +125,7 @@ def _plain(value: Any) -> Any:
         case str():
             return _SECRET_TEXT.sub(MASK, value)
         case BaseException():
-            return _SECRET_TEXT.sub(MASK, f"{type(value).__name__}: {value}")
+            return _SECRET_TEXT.sub(MASK, _told(value))
         case Path() | datetime():
             return str(value)
         case bytes() | bytearray() | memoryview():
@@ -126,3 +136,22 @@ def _plain(value: Any) -> Any:
             return [_plain(part) for part in value]
         case _:
             return f"<{type(value).__name__}>"
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error if isinstance(error, _TELLING) else MASK}"
+
+
+def _traceback(exc_info: ExcInfo) -> str:
+    """Return an exception as Python prints it, with what led to it, but without the messages that are not told."""
+    error: BaseException | None = exc_info[1]
+    parts: list[str] = []
+    known: set[int] = set()
+    while error is not None and id(error) not in known:
+        known.add(id(error))
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        parts.append(f"Traceback (most recent call last):\n{frames}{_told(error)}")
+        if isinstance(error, BaseExceptionGroup):
+            parts += [_traceback((type(one), one, one.__traceback__)) for one in error.exceptions]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n\n".join(reversed(parts))

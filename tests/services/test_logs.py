@@ -174,14 +174,15 @@ def test_a_value_under_another_name_is_shown(log, name):
         (f"expected {SEED}, got {SEED.upper()}", "expected ***, got ***"),
         ("bearer eyJhbGciOi.eyJzdWI-_.c2ln-_x refused", "bearer *** refused"),
         ("042k3jw7q5n2m4p6r8s0t1v9x", "042k3jw7q5n2m4p6r8s0t1v9x"),
+        ("joined with mzxw6ytboi2dsnrtgq3tanjqga.", "joined with ***."),
     ],
 )
 def test_secrets_inside_a_text_are_masked_wherever_it_stands(log, text, shown):
-    structlog.get_logger().info(text, reason=text, deep=[text], error=ValueError(text))
+    structlog.get_logger().info(text, reason=text, deep=[text], error=OSError(text))
     assert log.event["event"] == shown
     assert log.event["reason"] == shown
     assert log.event["deep"] == [shown]
-    assert log.event["error"] == f"ValueError: {shown}"
+    assert log.event["error"] == f"OSError: {shown}"
 
 
 def test_values_that_are_not_plain_show_only_their_type(log):
@@ -206,8 +207,8 @@ def test_a_traceback_is_shown_without_local_variables_and_without_secrets(log_fo
     log = Log(log_format=log_format)
     hand = "hunter" + str(2)  # not as such in the source lines that a traceback quotes
     try:
-        raise ValueError(f"{len(hand)} cards against {SEED}")
-    except ValueError:
+        raise RuntimeError(f"{len(hand)} cards against {SEED}")
+    except RuntimeError:
         (logging.getLogger("nats") if library else structlog.get_logger()).exception("failed")
     assert "Traceback" in log.text
     assert "7 cards against ***" in log.text
@@ -219,3 +220,28 @@ def test_redaction_leaves_what_was_logged_as_it_was(log):
     parts = {"token": "hunter2", "list": [b"0"]}
     structlog.get_logger().info("seen", parts=parts)
     assert parts == {"token": "hunter2", "list": [b"0"]}
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+@pytest.mark.parametrize("kind", [KeyError, ValueError, IndexError, TypeError, AssertionError, LookupError, Exception])
+def test_the_message_of_an_exception_that_may_have_seen_cards_is_not_shown(log_format, kind):
+    """Neither its own nor that of what led to it, wherever it is logged; where it happened is."""
+    log = Log(log_format=log_format)
+    card = "hunter" + str(2)
+
+    def look_for(what: str) -> None:
+        try:
+            raise kind(what)
+        except kind as error:
+            raise kind([what]) from error
+
+    try:
+        look_for(card)
+    except kind as error:
+        structlog.get_logger().exception("failed")
+        logging.getLogger("nats").exception("failed")
+        structlog.get_logger().warning("failed", error=error, errors=[error, ExceptionGroup(card, [error])])
+    assert card not in log.text
+    assert f"{kind.__name__}: ***" in log.text
+    assert "in look_for" in log.text
+    assert log.text.count("Traceback") >= 2
