@@ -9,7 +9,9 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Self
+from dataclasses import dataclass, field
+from typing import Any, Self
+from urllib.parse import urlsplit
 
 import structlog
 from nats.aio.client import Client
@@ -19,8 +21,16 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeoutError
 
+from services.settings import Settings
+
 FLUSH_TIMEOUT_S = 5
 RECONNECT_WAIT_S = 0.1
+REFUSED_WAIT_S = 1.0
+"""Before somebody whom NATS did not let in tries again."""
+LOOK_S = 0.25
+GREETING_S = 5.0
+DEFAULT_PORT = 4222
+INBOX = "_INBOX"
 
 Handler = Callable[[Msg], Awaitable[None]]
 log = structlog.get_logger()
@@ -30,15 +40,60 @@ class BusDown(ConnectionError):
     """There is no connection to NATS, or it broke before what was published was confirmed."""
 
 
+class NotAllowed(PermissionError):
+    """NATS lets this user not do that."""
+
+
 class NoAnswer(ConnectionError):
     """Nobody answered a question in time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """How a connection shows who it is: user and password, an nkey, a token, or nothing.
+
+    `token` is asked for at each connect; when it is not accepted `renew` is awaited before the next. `inbox` begins the
+    subjects on which answers come, and must be one that NATS lets this user hear.
+    """
+
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    seed: str | None = field(default=None, repr=False)
+    token: Callable[[], str] | None = None
+    renew: Callable[[], Awaitable[object]] | None = None
+    inbox: str = INBOX
+
+    @classmethod
+    def of(cls, settings: Settings, inbox: str = INBOX) -> Self:
+        """Return how the services of these settings connect."""
+        password, seed = settings.nats_password, settings.nats_seed
+        return cls(
+            user=settings.nats_user,
+            password=None if password is None else password.get_secret_value(),
+            seed=None if seed is None else seed.get_secret_value(),
+            inbox=inbox,
+        )
+
+    def options(self) -> dict[str, Any]:
+        """Return what nats-py's `connect` takes; holds secrets."""
+        return {
+            "user": self.user,
+            "password": self.password,
+            "nkeys_seed_str": self.seed,
+            "token": self.token,
+            "inbox_prefix": self.inbox,
+        }
+
+
+ANYBODY = Access()
 
 
 class Subscription:
     """A subject that is listened to, on whichever connection there is."""
 
-    def __init__(self, subject: str, handler: Handler) -> None:
+    def __init__(self, subject: str, handler: Handler, queue: str) -> None:
         self.subject = subject
+        self.queue = queue
         self.handler = handler
         self.client: Client | None = None
         self.on_client: ClientSubscription | None = None
@@ -47,10 +102,13 @@ class Subscription:
 class Bus:
     """One connection, which comes back by itself for ever."""
 
-    def __init__(self, url: str, name: str) -> None:
+    def __init__(self, url: str, name: str, access: Access = ANYBODY) -> None:
         """Prepare; `connect` makes a connected one."""
         self._url = url
         self._name = name
+        self._access = access
+        self.refused = ""
+        """What NATS said when it last refused something; empty if it never did."""
         self._client = Client()
         self._generation = 0
         self._up = asyncio.Event()
@@ -60,13 +118,14 @@ class Bus:
         self._reopening: asyncio.Task[None] | None = None
 
     @classmethod
-    async def connect(cls, url: str, name: str) -> Self:
+    async def connect(cls, url: str, name: str, access: Access = ANYBODY) -> Self:
         """Connect, trying for ever; `name` shows in NATS' monitoring. Raises NatsError only for a bad URL."""
-        bus = cls(url, name)
-        await bus._open()
+        bus = cls(url, name, access)
+        await bus.open()
         return bus
 
-    async def _open(self) -> None:
+    async def open(self) -> None:
+        """Connect, trying for ever. Raises NatsError only for a bad URL."""
         client = Client()
 
         async def lost() -> None:
@@ -86,9 +145,18 @@ class Bus:
                 self._reopening = asyncio.create_task(self._reopen())
 
         async def failed(error: Exception) -> None:
-            log.debug("nats_error", error=repr(error))
+            if not client.is_connected and client._transport is not None:  # noqa: SLF001
+                client._transport.close()  # type: ignore[no-untyped-call]  # noqa: SLF001 - of a failed attempt; nats-py does not
+            said = str(error).lower()
+            if "authorization" in said or "authentication" in said:
+                await self._not_let_in(client)
+            elif "permissions violation" in said:
+                self.refused = said
+                log.error("nats_does_not_allow", error=said)
+            else:
+                log.debug("nats_error", error=repr(error))
 
-        await client.connect(
+        connecting = client.connect(
             servers=self._url.split(","),
             name=self._name,
             allow_reconnect=True,
@@ -99,11 +167,30 @@ class Bus:
             reconnected_cb=back,
             closed_cb=closed,
             error_cb=failed,
+            **self._access.options(),
         )
+        try:
+            await connecting
+        except BaseException:
+            with contextlib.suppress(NatsError, OSError):
+                await client.close()
+            raise
         self._client = client
         for subscription in list(self._subscriptions):
             await self._attach(subscription)
         self._is_back()
+
+    async def _not_let_in(self, client: Client) -> None:
+        """Wait a little before the next attempt, and have a fresh token for it."""
+        self.refused = "authorization violation"
+        log.warning("nats_did_not_let_in", name=self._name)
+        if self._access.renew is not None:
+            try:
+                await self._access.renew()
+            except Exception as error:  # noqa: BLE001 - of whatever kind: the old token is tried again
+                log.warning("nats_token_not_renewed", error=repr(error))
+        if not client.is_closed:
+            await asyncio.sleep(REFUSED_WAIT_S)
 
     def _is_back(self) -> None:
         self._generation += 1
@@ -115,7 +202,7 @@ class Bus:
         while True:
             await asyncio.sleep(RECONNECT_WAIT_S)
             try:
-                await self._open()
+                await self.open()
             except (NatsError, OSError) as error:
                 log.warning("nats_not_reopened", error=repr(error))
             else:
@@ -126,7 +213,9 @@ class Bus:
         client = self._client
         if subscription.client is not client:
             subscription.client = client
-            subscription.on_client = await client.subscribe(subscription.subject, cb=subscription.handler)
+            subscription.on_client = await client.subscribe(
+                subscription.subject, queue=subscription.queue, cb=subscription.handler
+            )
 
     @property
     def generation(self) -> int:
@@ -193,9 +282,12 @@ class Bus:
         with contextlib.suppress(NatsError, OSError):
             await self._client.publish(subject, data)
 
-    async def subscribe(self, subject: str, handler: Handler) -> Subscription:
-        """Call `handler` for each message, in order; with a connection the server knows of it on return."""
-        subscription = Subscription(subject, handler)
+    async def subscribe(self, subject: str, handler: Handler, queue: str = "") -> Subscription:
+        """Call `handler` for each message, in order; with a connection the server knows of it on return.
+
+        Those who name the same `queue` share the messages.
+        """
+        subscription = Subscription(subject, handler, queue)
         self._subscriptions.append(subscription)
         with contextlib.suppress(NatsError, OSError):
             await self._attach(subscription)
@@ -226,16 +318,43 @@ class Bus:
             await self._client.close()
 
 
-async def print_messages(url: str, subject: str) -> None:
-    """Print every message on a subject, a line each, until cancelled."""
-    bus = await Bus.connect(url, "croupier-listen")
+async def print_messages(url: str, subject: str, access: Access) -> None:
+    """Print every message on a subject, a line each, until cancelled. Raises NotAllowed."""
+    bus = Bus(url, "croupier-listen", access)
 
     async def show(message: Msg) -> None:
         sys.stdout.write(f"{message.subject} {message.data.decode(errors='replace')}\n")
         sys.stdout.flush()
 
-    try:
+    async def listen() -> None:
+        await bus.open()
         await bus.subscribe(subject, show)
-        await asyncio.Event().wait()
+
+    listening = asyncio.create_task(listen())
+    try:
+        while not bus.refused:
+            await asyncio.sleep(LOOK_S)
+            if listening.done():
+                listening.result()
+        raise NotAllowed(f"NATS does not let you listen to {subject} ({bus.refused}); see `croupier listen --help`")
     finally:
+        listening.cancel()
         await bus.close()
+
+
+async def reachable(url: str) -> None:
+    """Return when one of the servers greets, whoever it then lets in; tries for ever."""
+    while True:
+        for server in url.split(","):
+            parts = urlsplit(server)
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(GREETING_S):
+                    reader, writer = await asyncio.open_connection(parts.hostname or "", parts.port or DEFAULT_PORT)
+                    try:
+                        greeting = await reader.readline()
+                    finally:
+                        writer.close()
+                        await writer.wait_closed()
+                if greeting.startswith(b"INFO "):
+                    return
+        await asyncio.sleep(RECONNECT_WAIT_S)

@@ -97,27 +97,44 @@ def engine() -> None:
 
 
 @app.command(rich_help_panel=SERVICES)
+def auth() -> None:
+    """Run the auth service: it tells NATS which views the holder of a token may hear. Run as many as you like.
+
+    Needs CROUPIER_TOKEN_KEY, the same as the match service's, CROUPIER_NATS_ISSUER_SEED and NATS. While none runs, NATS
+    lets no player in. Stops cleanly on Ctrl-C and SIGTERM.
+    """
+    from services.auth.service import serve  # noqa: PLC0415 - as above
+
+    _serve(serve, "token_key", "nats_issuer_seed")
+
+
+@app.command(rich_help_panel=SERVICES)
 def up(
     engines: Annotated[int, typer.Option(min=1, max=64, help="How many engine workers.")] = 2,
     port: Annotated[int, typer.Option(min=0, max=65535, help="gRPC port; 0: a free one.")] = 50051,
     data: Annotated[Path, typer.Option(help="Folder for data, keys and logs.")] = Path(".croupier"),
     durability: Annotated[str, typer.Option(help="memory, everysec or fsync.")] = "everysec",
+    origin: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="A site whose pages may connect to NATS; may be repeated.")
+    ] = None,
 ) -> None:
-    """Run everything on this machine until Ctrl-C: Redis, NATS, a match service and engine workers.
+    """Run everything on this machine until Ctrl-C: Redis, NATS, auth and match service, engine workers.
 
     Started again with the same folder, it goes on with the matches that are there.
     """
     from services.stack import Stack  # noqa: PLC0415 - as above
 
     try:
-        stack = Stack(data, engines=engines, durability=Durability.parse(durability), grpc_port=port)
+        stack = Stack(
+            data, engines=engines, durability=Durability.parse(durability), grpc_port=port, origins=origin or ()
+        )
     except ValueError:
         err.print(f"--durability: {durability!r}; allowed: memory, everysec or fsync", style="red")
         raise typer.Exit(2) from None
     told = _told_to_stop()
     try:
         with ExitStack() as running:
-            with err.status("starting Redis, NATS, the match service and the engine workers"):
+            with err.status("starting Redis, NATS and the services"):
                 running.enter_context(stack)
             _say_where(stack, data)
             while not told.wait(1):
@@ -184,12 +201,14 @@ def listen(
 ) -> None:
     """Print what is published on a NATS subject until Ctrl-C, each message on a line behind its subject.
 
-    Listens where CROUPIER_NATS_URL says, or to the stack that runs in this folder.
+    For operators: it shows what every seat may know. Listens where CROUPIER_NATS_URL says, as CROUPIER_NATS_USER with
+    CROUPIER_NATS_PASSWORD, or to the stack that runs in this folder, as its user `observer`, who may hear `view.>`.
     """
-    from services.bus import print_messages  # noqa: PLC0415 - as above
+    from services.bus import Access, print_messages  # noqa: PLC0415 - as above
 
     try:
-        asyncio.run(print_messages(here().nats_url, subject))
+        settings = here()
+        asyncio.run(print_messages(settings.nats_url, subject, Access.of(settings)))
     except (SettingsError, OSError, NatsError) as error:
         err.print(str(error), style="red", markup=False)
         raise typer.Exit(2) from None

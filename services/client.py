@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
 from services import wire
-from services.bus import Bus
+from services.bus import Access, Bus, reachable
 from services.play_stream import RENEWABLE, PlayStream, RefusedError, refused
 
 __all__ = ["Client", "RefusedError", "Seat"]
@@ -47,24 +47,26 @@ View = dict[str, Any]
 
 
 class Client:
-    """One gRPC channel with one `Play` stream for all its seats, and one NATS connection."""
+    """One gRPC channel with one `Play` stream for all its seats, and a NATS connection for each: a token opens one."""
 
-    def __init__(self, channel: grpc.aio.Channel, bus: Bus, operator_key: str | None) -> None:
-        """Take over a channel and a connection; made by `connect`."""
+    def __init__(self, channel: grpc.aio.Channel, nats_url: str, operator_key: str | None) -> None:
+        """Take over a channel; made by `connect`."""
         self.stub = pb_grpc.MatchServiceStub(channel)
+        self.nats_url = nats_url
         self._channel = channel
-        self._bus = bus
         self._operator_key = operator_key
         self._seats: set[Seat] = set()
+        self._buses: set[Bus] = set()
+        """Those of seats that are looked after no more included, until they are closed."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._stream = PlayStream(self.stub, self.spawn)
         self.spawn(self._watch())
 
     @classmethod
     async def connect(cls, address: str, nats_url: str, operator_key: str | None = None) -> Self:
-        """Connect to a match service (`host:port`, or several as gRPC's name syntax has it) and to NATS."""
-        bus = await Bus.connect(nats_url, "croupier-client")
-        return cls(grpc.aio.insecure_channel(address, options=CHANNEL), bus, operator_key)
+        """Connect to a match service (`host:port`, or several in gRPC's name syntax) once NATS can be reached."""
+        await reachable(nats_url)
+        return cls(grpc.aio.insecure_channel(address, options=CHANNEL), nats_url, operator_key)
 
     async def close(self) -> None:
         """End everything. Moves that wait for their receipts are cancelled: they may have been made."""
@@ -73,7 +75,7 @@ class Client:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._stream.close()
-        await self._bus.close()
+        await asyncio.gather(*(bus.close() for bus in self._buses))
         await self._channel.close()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -127,7 +129,10 @@ class Client:
         seat = Seat(self, request, joined, on_view)
         await self._stream.attach(seat)
         self._seats.add(seat)
-        seat.subscription = await self._bus.subscribe(joined.subject, seat.receive)
+        self._buses.add(seat.bus)
+        await seat.bus.open()
+        seat.generation = seat.bus.generation
+        await seat.bus.subscribe(joined.subject, seat.receive)
         await seat.heal()
         return seat
 
@@ -156,18 +161,20 @@ class Client:
         if seat in self._seats:
             self._seats.discard(seat)
             self._stream.detach(seat)
-            if seat.subscription is not None:
-                self.spawn(self._bus.unsubscribe(seat.subscription))
+            self.spawn(self._leave(seat.bus))
+
+    async def _leave(self, bus: Bus) -> None:
+        await bus.close()
+        self._buses.discard(bus)
 
     async def _watch(self) -> None:
         """Ask for views after a reconnect of NATS, after a silence while a move is due, and where asking failed."""
-        generation = self._bus.generation
         while True:
             await asyncio.sleep(WATCH_S)
             now = asyncio.get_running_loop().time()
-            reconnected = self._bus.generation != generation
-            generation = self._bus.generation
             for seat in self._seats:
+                reconnected = seat.bus.generation != seat.generation
+                seat.generation = seat.bus.generation
                 silent = now - seat.heard > (SILENCE_S if seat.view.get("to_act") else LONG_SILENCE_S)
                 if reconnected or silent or seat.stale:
                     seat.heal_soon()
@@ -200,7 +207,10 @@ class Seat:
         self.refusal: RefusedError | None = None
         """Why this seat is shown no views any more: its tenure has ended, or the match is past its retention."""
         self.heard = asyncio.get_running_loop().time()
-        self.subscription: Any = None
+        access = Access(token=lambda: self.token, renew=self.renew)
+        self.bus = Bus(client.nats_url, "croupier-client", access)
+        self.generation = 0
+        """Of the connection to NATS when it was last looked at."""
         self._request = request
         self._on_view = on_view
         self._asking = asyncio.Lock()

@@ -155,6 +155,8 @@ OUTCOME_ANSWERS = msgspec.msgpack.Decoder(OutcomeAnswer)
 pack = msgspec.msgpack.Encoder().encode
 
 MATCH_ID_LENGTH = 25
+ANSWERS_TO_MATCH = "_INBOX.match"
+"""Where a match service wants its questions answered; nothing is ever answered elsewhere."""
 
 
 def request_hash(request_id: bytes) -> str:

@@ -175,7 +175,7 @@ def demo(console: Console, *, games: Sequence[str], matches: int, seats: int, en
     for game in games:
         registry.newest(game)
     with tempfile.TemporaryDirectory(prefix="croupier-demo-") as folder, ExitStack() as running:
-        with console.status("starting Redis, NATS, the match service and the engine workers"):
+        with console.status("starting Redis, NATS and the services"):
             stack = running.enter_context(
                 Stack(
                     Path(folder), engines=engines, env={f"{PREFIX}SEAT_RATE": "10000", f"{PREFIX}ADDRESS_RATE": "10000"}

@@ -23,6 +23,8 @@ from services.store import Store
 
 ADDRESSES = "addresses.json"
 """In the folder of a running stack: where its parts listen."""
+OBSERVER = "nats_observer.secret"
+"""Beside it: the password of the NATS user that hears every view, readable by the stack's owner only."""
 BATCH = 100
 
 
@@ -34,10 +36,13 @@ def here() -> Settings:
     """Return the settings; where no Redis, NATS or key is set, that of a stack that runs in this folder is meant."""
     settings = load()
     found: dict[str, str] = {}
-    addresses = settings.data_dir / ADDRESSES
+    addresses, observer = settings.data_dir / ADDRESSES, settings.data_dir / OBSERVER
     if addresses.exists():
         known = json.loads(addresses.read_text())
         found = {name: known[name.removesuffix("_url")] for name in ("redis_url", "nats_url")}
+        elsewhere = os.environ.get(f"{PREFIX}NATS_URL") or settings.nats_user or settings.nats_seed
+        if not elsewhere and os.access(observer, os.R_OK):
+            found |= {"nats_user": "observer", "nats_password": observer.read_text()}
     for name in ("operator_key", "seed_key", "signing_key"):
         key = settings.data_dir / f"{name}.secret"
         if os.access(key, os.R_OK):

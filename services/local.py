@@ -36,6 +36,8 @@ Version = tuple[int, int]
 LOOPBACK = "127.0.0.1"
 POLL_S = 0.01
 LAST_LOG_LINES = 20
+COOKIE = "croupier_token"
+"""In which a browser may show its token to NATS."""
 PORT_ATTEMPTS = 5
 LOCK_WAIT_S = 2.0  # for a process that has been killed and is not quite gone
 
@@ -434,7 +436,9 @@ class NatsServer(_Server):
     Args:
         data_dir: the folder; made if it is not there.
         port: where to listen; a free one by default.
-        websocket_port: where to listen for browsers, without TLS; 0: a free one; by default nowhere.
+        websocket_port: where to listen for browsers, without TLS; 0: a free one; by default nowhere. They may show
+            their token in a cookie, so only pages of this very host and port, and of `origins`, are let in.
+        origins: sites that pages may come from, as `https://cards.example.org`.
         config_extra: lines added to the configuration, such as accounts and their permissions.
         start_timeout_s: how long it may take to become ready.
     """
@@ -446,6 +450,7 @@ class NatsServer(_Server):
         websocket_port: int | None = None,
         config_extra: str = "",
         *,
+        origins: Sequence[str] = (),
         start_timeout_s: float = 30.0,
     ) -> None:
         ports = {"nats": port or 0}
@@ -453,6 +458,7 @@ class NatsServer(_Server):
             ports["websocket"] = websocket_port
         super().__init__("nats", data_dir / "nats", ports, start_timeout_s=start_timeout_s)
         self.config_extra = config_extra
+        self.origins = tuple(origins)
         self._server_name = ""
 
     @property
@@ -482,7 +488,13 @@ class NatsServer(_Server):
             "max_payload: 1MB",
         ]
         if "websocket" in self._ports:
-            lines.append(f'websocket {{ listen: "{LOOPBACK}:{self._port("websocket")}", no_tls: true }}')
+            origins = f"allowed_origins: {json.dumps(self.origins)}" if self.origins else "same_origin: true"
+            lines += [
+                "websocket {",
+                f'  listen: "{LOOPBACK}:{self._port("websocket")}"',
+                f'  no_tls: true, token_cookie: "{COOKIE}", {origins}',
+                "}",
+            ]
         config = self.folder / "nats.conf"
         config.touch(mode=0o600)
         config.write_text("\n".join([*lines, self.config_extra, ""]))

@@ -59,6 +59,7 @@ class Metrics:
         self.lease_changes = self._counter("lease_changes", "Partitions taken, given back and lost.", "change")
         self.replay_mismatches = self._counter("replay_mismatches", "Journals that did not replay to their digests.")
         self.internal_errors = self._counter("internal_errors", "Exceptions while deciding a command.")
+        self.nats_logins = self._counter("nats_logins", "Connections to NATS asked about, by result.", "result")
         self.clock_moves = self._counter("clock_moves", "Moves made by the clock.")
 
         self.archived_matches = self._counter("archived_matches", "Matches verified in the archive.")

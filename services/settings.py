@@ -65,6 +65,8 @@ def _one_of_schemes(*schemes: str) -> AfterValidator:
         scheme, _, rest = url.partition("://")
         if scheme not in schemes or not rest:
             raise ValueError("is not such a URL")
+        if "@" in url:
+            raise ValueError("holds a user or a password, which have settings of their own")
         return url
 
     return AfterValidator(check)
@@ -80,7 +82,8 @@ def _secret_matching(pattern: str) -> AfterValidator:
 
 
 RedisUrl = Annotated[str, _one_of_schemes("redis", "rediss", "unix")]
-NatsUrl = Annotated[str, _one_of_schemes("nats", "tls", "ws", "wss")]  # of the first server, if there are several
+NatsUrl = Annotated[str, _one_of_schemes("nats", "tls")]  # of the first server, if there are several
+NkeySeed = Annotated[SecretStr, _secret_matching(r"S[A-Z2-7]{57}")]
 LongSecret = Annotated[SecretStr, _secret_matching(r".{32,}")]
 Hex32 = Annotated[SecretStr, _secret_matching(r"[0-9a-f]{64}")]
 """32 bytes."""
@@ -107,17 +110,23 @@ class Settings(BaseSettings):
 
     redis_url: RedisUrl = _setting(
         "redis://127.0.0.1:6379/0",
-        "Where Redis or Valkey is; may carry user and password.",
+        "Where Redis or Valkey is.",
         allowed="`redis://`, `rediss://` (TLS) or `unix://` URL",
-        repr=False,
     )
+    redis_user: str | None = _setting(None, "The user as whom a service connects to Redis.", min_length=1)
+    redis_password: SecretStr | None = _setting(None, "That user's, or Redis' one, password.")
     redis_cluster: bool = _setting(default=False, meaning="Whether `redis_url` is a node of a Redis Cluster.")
     nats_url: NatsUrl = _setting(
         "nats://127.0.0.1:4222",
-        "Where NATS is; may carry user and password, and several servers separated by commas.",
-        allowed="`nats://`, `tls://`, `ws://` or `wss://` URL",
-        repr=False,
+        "Where NATS is; several servers are separated by commas.",
+        allowed="`nats://` or `tls://` URL",
     )
+    nats_user: str | None = _setting(None, "The user as whom a service connects to NATS.", min_length=1)
+    nats_password: SecretStr | None = _setting(None, "That user's password.")
+    nats_seed: NkeySeed | None = _setting(
+        None, "Seed of the nkey with which a service connects to NATS, instead of user and password.",
+        allowed="an nkey seed of a user, `SU…`",
+    )  # fmt: skip
     partitions: int = _setting(
         64,
         "Partitions of the match space. It may grow for new matches, never shrink: Redis remembers it.",
@@ -233,6 +242,19 @@ class Settings(BaseSettings):
         "How long a token holds; repeating the call that gave it renews it.",
         unit="s", ge=60, le=366 * 86_400,
     )  # fmt: skip
+    nats_issuer_seed: NkeySeed | None = _setting(
+        None,
+        "Seed of the account key that signs what tokens open on NATS. The auth service needs it.",
+        allowed="an nkey seed of an account, `SA…`",
+    )
+    nats_curve_seed: NkeySeed | None = _setting(
+        None,
+        "Seed of the curve key with which NATS seals what it asks the auth service; unset: it is not sealed.",
+        allowed="a curve key's seed, `SX…`",
+    )
+    nats_account: str = _setting(
+        "CROUPIER", "The account of NATS into which the holders of tokens are let.", min_length=1
+    )
     operator_key: LongSecret | None = _setting(
         None,
         "Secret that lets an operator abort matches (unset: nobody may); once it is set only he creates matches, too. "
@@ -272,6 +294,12 @@ class Settings(BaseSettings):
             raise ValueError(_problem("max_clock_ms", "is too long", "less than CROUPIER_IDLE_LIMIT_S"))
         if self.min_clock_ms > self.max_clock_ms:
             raise ValueError(_problem("min_clock_ms", "is too long", "at most CROUPIER_MAX_CLOCK_MS"))
+        if (self.nats_user is None) != (self.nats_password is None):
+            raise ValueError(
+                _problem("nats_user", "stands alone", "with CROUPIER_NATS_PASSWORD, or neither of the two")
+            )
+        if self.nats_user is not None and self.nats_seed is not None:
+            raise ValueError(_problem("nats_seed", "is set beside CROUPIER_NATS_USER", "one of the two"))
         clock = self.default_clock_ms
         if clock is not None and not self.min_clock_ms <= clock <= self.max_clock_ms:
             allowed = "from CROUPIER_MIN_CLOCK_MS to CROUPIER_MAX_CLOCK_MS"

@@ -1,4 +1,4 @@
-"""Everything on one machine: Redis, NATS, a match service and engine workers, each a process of its own.
+"""Everything on one machine: Redis, NATS, its auth service, a match service and engine workers, each its own process.
 
 `croupier up`, `croupier demo`, the end-to-end tests and the benchmarks start the same stack.
 """
@@ -6,19 +6,26 @@
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from services.journals import ADDRESSES
+from services.auth.server_config import ServerAccess
+from services.journals import ADDRESSES, OBSERVER
 from services.local import LocalProcessError, NatsServer, RedisServer, ServiceProcess, free_port
 from services.settings import PREFIX, Durability
 
-KEYS = {"token_key": 32, "operator_key": 32, "seed_key": 32, "signing_key": 32}
-"""Secrets that a stack makes for itself, by setting: how many random bytes."""
+KEYS = {
+    "token_key": {"match", "auth"},
+    "operator_key": {"match"},
+    "seed_key": {"engine"},
+    "signing_key": {"match", "engine", "archive"},
+}
+"""Secrets that a stack makes for itself, by setting: the services that are given it."""
+KEY_SIZE = 32
 
 
 class Stack:
@@ -35,14 +42,19 @@ class Stack:
         durability: Durability = Durability("everysec"),  # noqa: B008  it is frozen
         grpc_port: int | None = None,
         env: dict[str, str] | None = None,
+        origins: Sequence[str] = (),
     ) -> None:
         """Prepare. `env` overrides settings, by their variables, for every service.
+
+        `origins`: the sites from which browsers may connect to NATS besides the one that it serves itself.
 
         Without `grpc_port`, or with 0, the match service listens on a free one, and keeps it when it is restarted.
         """
         self.folder = folder
         self.redis = RedisServer(folder, durability=durability)
-        self.nats = NatsServer(folder, websocket_port=0)
+        self.access = ServerAccess.generate()
+        self.nats = NatsServer(folder, websocket_port=0, origins=origins, config_extra=self.access.config())
+        self.auth: ServiceProcess
         self.match: ServiceProcess
         self.engines: list[ServiceProcess] = []
         self.archivers: list[ServiceProcess] = []
@@ -62,7 +74,8 @@ class Stack:
             self.match = self.service("match", "match", grpc_port=self._grpc_port or free_port())
             if (os.environ | self.environment).get(f"{PREFIX}ARCHIVE"):
                 self.archivers = [self.service("archive", "archive")]
-            services = [*self.engines, self.match, *self.archivers]
+            self.auth = self.service("auth", "auth")
+            services = [self.auth, *self.engines, self.match, *self.archivers]
             for service in services:
                 running.callback(service.stop)
             with ThreadPoolExecutor(len(services)) as starting:
@@ -74,12 +87,14 @@ class Stack:
     @contextmanager
     def _addresses(self) -> Iterator[None]:
         """Tell other commands in this folder where the parts listen, for as long as they do."""
-        path = self.folder / ADDRESSES
-        path.write_text(json.dumps({"grpc": self.grpc, "nats": self.nats.url, "redis": self.redis.url}))
+        addresses, observer = self.folder / ADDRESSES, self.folder / OBSERVER
+        addresses.write_text(json.dumps({"grpc": self.grpc, "nats": self.nats.url, "redis": self.redis.url}))
+        _write_secret(observer, self.access.password("observer"))
         try:
             yield
         finally:
-            path.unlink(missing_ok=True)
+            addresses.unlink(missing_ok=True)
+            observer.unlink(missing_ok=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -88,7 +103,7 @@ class Stack:
 
     def check(self) -> None:
         """Raise LocalProcessError, with its last log lines, if a process has ended by itself."""
-        for process in (self.redis, self.nats, self.match, *self.engines, *self.archivers):
+        for process in (self.redis, self.nats, self.auth, self.match, *self.engines, *self.archivers):
             if not process.running:
                 raise LocalProcessError(
                     f"{process.name} has ended by itself; its last log lines:\n{process.last_log_lines()}"
@@ -112,8 +127,10 @@ class Stack:
         return {f"{PREFIX}{name.upper()}": value for name, value in settings.items()} | self._extra
 
     def service(self, kind: str, name: str, *, grpc_port: int | None = None) -> ServiceProcess:
-        """Return one more service of this stack, not started yet."""
-        env = self.environment
+        """Return one more service of this stack, not started yet. It is given no secrets but those of its kind."""
+        others = {f"{PREFIX}{key.upper()}" for key, kinds in KEYS.items() if kind not in kinds} - self._extra.keys()
+        env = {name: value for name, value in self.environment.items() if name not in others}
+        env = self.access.environment(kind) | env
         if grpc_port is not None:
             env.setdefault(f"{PREFIX}GRPC_PORT", str(grpc_port))
         return ServiceProcess((kind,), self.folder, name=name, env=env)
@@ -121,11 +138,17 @@ class Stack:
     def _keys(self) -> dict[str, str]:
         """Read the secrets from the folder; make those that are not there."""
         keys = {}
-        for name, size in KEYS.items():
+        for name in KEYS:
             path = self.folder / f"{name}.secret"
             if not path.exists():
-                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                with os.fdopen(handle, "w") as file:
-                    file.write(secrets.token_hex(size))
+                _write_secret(path, secrets.token_hex(KEY_SIZE))
             keys[name] = path.read_text().strip()
         return keys
+
+
+def _write_secret(path: Path, secret: str) -> None:
+    """Write a file that only its owner can read."""
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(secret)

@@ -137,6 +137,8 @@ class Store:
         self._settings = settings
         self._redis = aioredis.Redis.from_url(
             settings.redis_url,
+            username=settings.redis_user,
+            password=None if settings.redis_password is None else settings.redis_password.get_secret_value(),
             protocol=2,
             socket_timeout=IO_TIMEOUT_S,
             socket_connect_timeout=5.0,

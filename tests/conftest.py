@@ -6,6 +6,7 @@ import pytest
 import redis
 
 from services.local import NatsServer, RedisServer
+from tests.services.guard import GUARD
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +32,14 @@ def redis_url(redis_server: RedisServer) -> str:
     return redis_server.url
 
 
+@pytest.fixture(scope="session")
+def guarded_nats_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
+    """A running server that lets services do what they must and nothing else, and nobody else in."""
+    with NatsServer(tmp_path_factory.mktemp("nats"), config_extra=GUARD.config()) as server:
+        yield server
+
+
 @pytest.fixture
-def nats_url(nats_server: NatsServer) -> str:
-    """The URL of a server that keeps nothing: core NATS forgets a message once it is delivered."""
-    return nats_server.url
+def nats_url(guarded_nats_server: NatsServer) -> str:
+    """The URL of a guarded server. It keeps nothing: core NATS forgets a message once it is delivered."""
+    return guarded_nats_server.url

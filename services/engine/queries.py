@@ -16,6 +16,7 @@ from engine.match import HUMAN
 from engine.refusals import NotYourSeat, Refusal, UnknownMatch
 from services.bus import Bus, Subscription
 from services.commands import (
+    ANSWERS_TO_MATCH,
     QUESTIONS,
     Command,
     Create,
@@ -65,6 +66,10 @@ class Queries:
         await self.listen([])
 
     async def _on_question(self, message: Msg) -> None:
+        # The asker chose where the answer goes: anywhere else it could pass for a view or for receipts.
+        if not message.reply.startswith(f"{ANSWERS_TO_MATCH}."):
+            log.warning("question_from_elsewhere", subject=message.subject)
+            return
         try:
             question = QUESTIONS.decode(message.data)
             answer = await self._answer(question)

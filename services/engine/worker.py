@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 
 from engine.refusals import Internal
 from services import logs
-from services.bus import Bus, BusDown
+from services.bus import Access, Bus, BusDown
 from services.commands import ENVELOPES, Envelope, Receipt, Submit, is_match_id, pack, partition_of
 from services.engine.leases import Held, Leases
 from services.engine.live import Limits, Live, Message
@@ -597,7 +597,7 @@ async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> 
     logs.configure(settings, "engine")
     metrics = Metrics()
     store = await Store(settings).open()
-    bus = await Bus.connect(settings.nats_url, "croupier-engine")
+    bus = await Bus.connect(settings.nats_url, "croupier-engine", Access.of(settings))
     worker = Worker(settings, store, bus, metrics)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

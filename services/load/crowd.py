@@ -51,9 +51,10 @@ class Played(NamedTuple):
 class Crowd:
     """The players of a share. They start paused; `go` lets them play, `finish` ends their matches."""
 
-    def __init__(self, share: Share, operator_key: str | None) -> None:
-        """Connect nothing yet."""
+    def __init__(self, share: Share, operator_key: str | None, login: tuple[str, str] | None = None) -> None:
+        """Connect nothing yet; `login` is a user of NATS that may hear every view, and its password."""
         plan = share.plan
+        self.login = login
         self.share = share
         self.plan = plan
         self.sight = Sight(plan.game)

@@ -9,7 +9,7 @@ import contextlib
 import json
 from collections.abc import Callable, Sequence
 from typing import Any, cast
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import urlsplit
 
 RECONNECT_S = 0.1
 CONNECT_S = 10.0
@@ -81,11 +81,14 @@ class _Wire(asyncio.Protocol):
 class Listener:
     """A connection that comes back by itself until it is closed; `back` is called each time after it has."""
 
-    def __init__(self, urls: Sequence[str], back: Callable[[], None], first: int = 0) -> None:
-        """Prepare; `first` is the one of the URLs that is tried first."""
+    def __init__(
+        self, urls: Sequence[str], back: Callable[[], None], first: int = 0, login: tuple[str, str] | None = None
+    ) -> None:
+        """Prepare; `first` is the one of the URLs that is tried first, `login` a user and its password."""
         self._urls = urls
         self._next = first
         self._back = back
+        self._login = login
         self._token: str | None = None
         self._wire: _Wire | None = None
         self._sids = 0
@@ -95,10 +98,10 @@ class Listener:
         self._closed = False
         self.takers: dict[int, Take] = {}
         self.needs_token = False
-        """Whether the server lets in only who shows the token of a seat (or has another account)."""
+        """Whether the server lets in only who shows the token of a seat."""
 
     async def connect(self, token: str | None = None) -> None:
-        """Connect; `token` is shown unless the URL has a user. Raises NatsError, OSError."""
+        """Connect; `token` is shown unless there is a login. Raises NatsError, OSError."""
         self._token = token
         url = urlsplit(self._urls[self._next % len(self._urls)])
         self._next += 1
@@ -108,7 +111,7 @@ class Listener:
                 loop = asyncio.get_running_loop()
                 _, wire = await loop.create_connection(lambda: _Wire(self), url.hostname or "", url.port or 4222)
                 try:
-                    await self._greet(wire, url)
+                    await self._greet(wire)
                 except BaseException:
                     self._wire = None
                     if wire.transport is not None:
@@ -119,9 +122,9 @@ class Listener:
         if self._closed:
             self.close()
 
-    async def _greet(self, wire: _Wire, url: SplitResult) -> None:
+    async def _greet(self, wire: _Wire) -> None:
         info = await wire.info
-        self.needs_token = bool(info.get("auth_required")) and url.username is None
+        self.needs_token = bool(info.get("auth_required")) and self._login is None
         options: dict[str, object] = {
             "verbose": False,
             "pedantic": False,
@@ -132,8 +135,8 @@ class Listener:
             "protocol": 1,
             "echo": False,
         }
-        if url.username is not None:
-            options |= {"user": unquote(url.username), "pass": unquote(url.password or "")}
+        if self._login is not None:
+            options |= {"user": self._login[0], "pass": self._login[1]}
         elif self._token is not None:
             options["auth_token"] = self._token
         wire.write(b"CONNECT %b\r\n" % json.dumps(options).encode())

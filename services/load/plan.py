@@ -78,6 +78,8 @@ class Plan(Struct, frozen=True, kw_only=True):
                 raise PlanError(
                     f"--nats: {parts.scheme}://{parts.hostname} is no nats:// URL; this client speaks no TLS"
                 )
+            if "@" in parts.netloc:
+                raise PlanError("--nats: a user and its password go into CROUPIER_NATS_USER and CROUPIER_NATS_PASSWORD")
 
     def _check_game(self) -> None:
         try:

@@ -95,7 +95,7 @@ def report(run: Coordinator) -> Report:
         croupier=metadata.version("croupier-server"),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         machine={"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
-        plan=msgspec.structs.replace(run.plan, nats=",".join(map(_without_password, run.plan.nats.split(",")))),
+        plan=run.plan,
         seconds=round(seconds, 3),
         interrupted=run.stop.is_set(),
         moves=counts.moves,
@@ -122,11 +122,6 @@ def report(run: Coordinator) -> Report:
         problems=run.problems,
         strangers=run.strangers,
     )
-
-
-def _without_password(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def _worker(hand: Hand) -> WorkerLine:

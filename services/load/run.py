@@ -76,7 +76,7 @@ def run(wish: Wish, console: Console, on_signal: bool = True) -> Report:
         msgspec.structs.replace(wish.plan, server="own:0", nats="nats://own").check()  # before anything is started
         env = {f"{PREFIX}{name}": str(SEAT_RATE) for name in ("SEAT_RATE", "ADDRESS_RATE", "ADDRESS_STREAMS")}
         stack = Stack(Path(folder), engines=wish.engines, durability=wish.durability, env=env)
-        with console.status("starting Redis, NATS, the match service and the engine workers"):
+        with console.status("starting Redis, NATS and the services"):
             running.enter_context(stack)
         return measure_stack(wish, stack, console, on_signal=on_signal)
 
@@ -95,7 +95,7 @@ def measure_stack(wish: Wish, stack: Stack, console: Console, *, on_signal: bool
         },
     )
     wish.plan.check()
-    env = {OPERATOR_KEY: stack.environment[OPERATOR_KEY]}
+    env = {OPERATOR_KEY: stack.environment[OPERATOR_KEY], **stack.access.environment("observer")}
     return measure(wish, stack.folder, env, console, alive=stack.check, on_signal=on_signal)
 
 

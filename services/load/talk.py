@@ -20,6 +20,8 @@ from services.load.plan import Share
 
 SECRET = "CROUPIER_LOAD_SECRET"  # noqa: S105 - the name of the variable that holds it
 OPERATOR_KEY = "CROUPIER_OPERATOR_KEY"
+NATS_USER = "CROUPIER_NATS_USER"
+NATS_PASSWORD = "CROUPIER_NATS_PASSWORD"  # noqa: S105 - the name of a variable
 MAX_LINE = 4 * 1024 * 1024
 HANDSHAKE_S = 5.0
 

@@ -81,7 +81,8 @@ class NatsViews:
             for seat in self._listening.get(listener, ()):
                 self._crowd.heal(seat)
 
-        listener = Listener(self._urls, back, self._crowd.share.index + number)
+        login = self._crowd.login if self._shared else None
+        listener = Listener(self._urls, back, self._crowd.share.index + number, login)
         return listener
 
     async def watch_slowly(self, subject: str, token: str, _version: int) -> None:

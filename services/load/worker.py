@@ -17,6 +17,8 @@ from services.audit_report import cores
 from services.load.checks import check
 from services.load.crowd import Crowd
 from services.load.talk import (
+    NATS_PASSWORD,
+    NATS_USER,
     OPERATOR_KEY,
     Checking,
     Done,
@@ -101,7 +103,9 @@ class _Worker:
             message = await talk.receive()
             if not isinstance(message, Work):
                 raise TalkError("the coordinator gave no work")
-            crowd = self._crowd = Crowd(message.share, os.environ.get(OPERATOR_KEY) or None)
+            user, password = os.environ.get(NATS_USER), os.environ.get(NATS_PASSWORD)
+            login = (user, password) if user and password else None
+            crowd = self._crowd = Crowd(message.share, os.environ.get(OPERATOR_KEY) or None, login)
             await self._take_part(crowd)
         except Exception as error:
             first = _first(error)

@@ -15,7 +15,8 @@ from redis.exceptions import RedisError
 from croupier.v1 import match_service_pb2, match_service_pb2_grpc
 from services import logs, tasks
 from services.archive import Archive
-from services.bus import Bus
+from services.bus import Access, Bus
+from services.commands import ANSWERS_TO_MATCH
 from services.match.past import Past
 from services.match.receipts import Courier
 from services.match.servicer import MatchService
@@ -126,7 +127,7 @@ async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> 
         store = Store(settings)
         stack.push_async_callback(store.close)
         await store.open()
-        bus = await Bus.connect(settings.nats_url, "croupier-match")
+        bus = await Bus.connect(settings.nats_url, "croupier-match", Access.of(settings, ANSWERS_TO_MATCH))
         stack.push_async_callback(bus.close)
         front = Front(settings, store, bus, metrics)
         endpoint = None

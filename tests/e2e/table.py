@@ -19,6 +19,7 @@ from croupier.v1 import match_service_pb2_grpc as pb_grpc
 from engine import journal
 from engine.audit import Verdict, audit
 from services import wire
+from services.bus import Access
 from services.client import Client, RefusedError, Seat
 from services.commands import partition_of
 from services.stack import Stack
@@ -48,6 +49,11 @@ async def until(holds: Callable[[], Any], within: float = 30) -> Any:
 
 def operator_key(stack: Stack) -> str:
     return stack.environment["CROUPIER_OPERATOR_KEY"]
+
+
+def access(stack: Stack, service: str) -> Access:
+    """How one of the stack's services connects to NATS."""
+    return Access(user=service, password=stack.access.password(service))
 
 
 async def refusal(call: Awaitable[Any]) -> tuple[str, str, dict[str, str]]:

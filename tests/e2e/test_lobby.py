@@ -11,6 +11,7 @@ from services.bus import Bus
 from services.stack import Stack
 from tests.e2e.table import (
     Api,
+    access,
     api,
     audited,
     awaited,
@@ -293,8 +294,10 @@ async def test_what_is_no_match_id_reaches_neither_redis_nor_nats(stack: Stack) 
     async def hear(message) -> None:
         heard.append(message.subject)
 
-    bus = await Bus.connect(stack.nats.url, "listener")
-    await bus.subscribe(">", hear)
+    buses = []
+    for name, subject in (("observer", "view.>"), ("match", "receipts.*"), ("engine", "query.*")):
+        buses.append(await Bus.connect(stack.nats.url, "listener", access(stack, name)))
+        await buses[-1].subscribe(subject, hear)
     with redis.Redis.from_url(stack.redis.url) as store, store.monitor() as monitor:
         async with api(stack) as front:
             for match in evil:
@@ -305,7 +308,8 @@ async def test_what_is_no_match_id_reaches_neither_redis_nor_nats(stack: Stack) 
             mark = await front.create()
             await until(lambda: any(subject.endswith(".table") for subject in heard))
         await asyncio.to_thread(_read_until, monitor, mark.match, spoken)
-    await bus.close()
+    for bus in buses:
+        await bus.close()
     for match in filter(None, evil):
         if len(match) > 3:
             assert not [line for line in (*heard, *spoken) if match in line]

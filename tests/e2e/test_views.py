@@ -10,7 +10,7 @@ from google.protobuf import json_format
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import view_pb2
 from services import client as client_module
-from services.bus import Bus
+from services.bus import Access, Bus
 from services.client import Seat
 from services.stack import Stack
 from tests.e2e.table import (
@@ -45,7 +45,7 @@ async def test_a_spectator_sees_the_table_and_nothing_of_a_seat(stack: Stack, ga
         async def hear(message) -> None:
             sent.append(message.data)
 
-        bus = await Bus.connect(stack.nats.url, "spectator")
+        bus = await Bus.connect(stack.nats.url, "spectator", Access(token=lambda: watching.token))
         await bus.subscribe(watching.subject, hear)
         watched: list[pb.WatchViewResponse] = []
 

@@ -44,6 +44,7 @@ from services.metrics import Metrics
 from services.sealing import Sealer
 from services.settings import Settings
 from services.store import Lease, Recorded, Store
+from tests.services.guard import AS_ENGINE, AS_MATCH
 
 SEED_KEY = "5eed" * 16
 PATIENCE_S = 20
@@ -241,7 +242,8 @@ class Intake:
             self.heard.append(message.subject)
             self.views.append((message.subject, json.loads(message.data)))
 
-        await self.bus.subscribe("view.>", views)
+        await self.bus.subscribe("view.*.*.*", views)
+        await self.bus.subscribe("view.*.table", views)
         await self.bus.subscribe(f"receipts.{self.service}", receipts)
 
     # --- workers -------------------------------------------------------------------------------------------------
@@ -250,7 +252,7 @@ class Intake:
         """Start a worker; `prepare` sees it before its first step."""
         settings = self.settings.model_copy(update=changes)
         store = await HookedStore(settings).hooked().open()
-        bus = (await HookedBus.connect(settings.nats_url, "worker")).hooked()
+        bus = (await HookedBus.connect(settings.nats_url, "worker", AS_ENGINE)).hooked()
         running = Running(settings, store, bus)
         prepare(running)
         running.task = asyncio.create_task(running.worker.run())
@@ -470,7 +472,7 @@ async def intake(redis_url: str, nats_url: str, **changes: Any) -> AsyncIterator
     structlog.configure(processors=[structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)])
     settings = settings_for(redis_url, nats_url, **changes)
     store = await Store(settings).open()
-    bus = await Bus.connect(nats_url, "test")
+    bus = await Bus.connect(nats_url, "test", AS_MATCH)
     front = Intake(settings, store, bus, f"service{next(_numbers)}")
     await front.listen()
     try:

@@ -22,6 +22,7 @@ from services.metrics import Metrics
 from services.settings import Settings, load
 from services.store import Store
 from services.tasks import end
+from tests.services.guard import AS_ENGINE, AS_MATCH, GUARD
 
 TOKEN_KEY = "t" * 32
 OPERATOR = "o" * 32
@@ -37,6 +38,7 @@ def settings_for(redis_url: str, nats_url: str, **overrides: Any) -> Settings:
     small = {
         "partitions": 4, "lease_ms": 1000, "block_ms": 20, "grpc_port": 0, "token_key": TOKEN_KEY, "drain_s": 3,
         "seat_rate": 10_000, "address_rate": 100_000, "address_matches": 1000, "seed_key": "5eed" * 16,
+        "nats_user": "match", "nats_password": GUARD.password("match"),
     }  # fmt: skip
     return load(redis_url=redis_url, nats_url=nats_url, **(small | overrides))
 
@@ -59,7 +61,7 @@ class Served:
 async def serving(settings: Settings) -> AsyncIterator[Served]:
     """A front without any owner behind it."""
     store = await Store(settings).open()
-    bus = await Bus.connect(settings.nats_url, "test")
+    bus = await Bus.connect(settings.nats_url, "test", AS_MATCH)
     metrics = Metrics()
     front = Front(settings, store, bus, metrics)
     served = Served(settings, store, bus, front, metrics, await front.start())
@@ -76,7 +78,7 @@ async def serving(settings: Settings) -> AsyncIterator[Served]:
 async def working(settings: Settings) -> AsyncIterator[Worker]:
     """A worker that owns every partition once this is entered."""
     store = await Store(settings).open()
-    bus = await Bus.connect(settings.nats_url, "test-worker")
+    bus = await Bus.connect(settings.nats_url, "test-worker", AS_ENGINE)
     worker = Worker(settings, store, bus, Metrics())
     run = asyncio.create_task(worker.run())
     try:
@@ -116,7 +118,7 @@ class ScriptedOwner:
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator["ScriptedOwner"]:
         store = await Store(self._settings).open()
-        self.bus = await Bus.connect(self._settings.nats_url, "scripted-owner")
+        self.bus = await Bus.connect(self._settings.nats_url, "scripted-owner", AS_ENGINE)
         partitions = range(self._settings.partitions)
         await store.acquire("scripted", partitions)
         subscriptions = [await self.bus.subscribe(f"query.{partition}", self._on_question) for partition in partitions]

@@ -37,6 +37,12 @@ class Listener:
 
 
 @pytest.fixture
+def nats_url(nats_server):
+    """The URL of a server that lets everybody do everything."""
+    return nats_server.url
+
+
+@pytest.fixture
 def server(tmp_path):
     """A server of the test's own, to be harmed."""
     with NatsServer(tmp_path) as server:

@@ -13,6 +13,8 @@ from services.metrics import Metrics
 from services.settings import Settings
 from services.store import WORKERS, owner_key
 from tests.services.front import SEED_KEY, Intake, Running, Seat, creation, in_loop, intake, until
+from tests.services.front import Intake, Running, Seat, creation, in_loop, intake, until
+from tests.services.guard import GUARD
 
 ALONE = (
     "import asyncio, json\n"
@@ -69,6 +71,7 @@ def worker_process(front: Intake, folder, name: str):
         "CROUPIER_LEASE_MS": str(settings.lease_ms),
         "CROUPIER_BLOCK_MS": str(settings.block_ms),
         "CROUPIER_SEED_KEY": SEED_KEY,
+        **GUARD.environment("engine"),
     }
     with ServiceProcess((), folder, name=name, env=env, entry=("-c", ALONE)) as process:
         yield process

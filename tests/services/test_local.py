@@ -186,9 +186,9 @@ class TestRedisServer:
 
 
 class TestNatsServer:
-    def test_it_delivers_a_message(self, nats_url):
+    def test_it_delivers_a_message(self, nats_server):
         async def echo() -> bytes:
-            connection = await nats.connect(nats_url)
+            connection = await nats.connect(nats_server.url)
             subscription = await connection.subscribe("view.a")
             await connection.publish("view.a", b"hello")
             message = await subscription.next_msg()

@@ -12,6 +12,7 @@ from services.match.receipts import Courier
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import Store, moves_key
+from tests.services.guard import AS_MATCH
 from tests.services.match_front import ScriptedOwner, settings_for
 
 MATCH = match_id(bytes(16), 4)
@@ -35,7 +36,7 @@ class Sent:
 @asynccontextmanager
 async def sending(settings: Settings):
     store = await Store(settings).open()
-    bus = await Bus.connect(settings.nats_url, "test")
+    bus = await Bus.connect(settings.nats_url, "test", AS_MATCH)
     sent = Sent(settings, store, bus)
     await sent.courier.open()
     try:

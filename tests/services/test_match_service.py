@@ -17,7 +17,7 @@ from croupier.v1 import match_service_pb2_grpc
 from services.commands import Receipt
 from services.local import NatsServer, RedisServer
 from services.match.service import NAME, serve
-from services.settings import Settings, SettingsError, load
+from services.settings import Settings, SettingsError
 from tests.services.match_front import ScriptedOwner, playing, serving, settings_for, timos, until
 
 HEALTH = health_pb2.HealthCheckResponse
@@ -110,7 +110,7 @@ def test_a_call_in_flight_is_answered_when_the_service_is_told_to_stop(settings)
 
 def test_without_a_key_for_tokens_it_does_not_start(redis_url, nats_url):
     async def run():
-        await serve(load(redis_url=redis_url, nats_url=nats_url, token_key=None), lambda _: None)
+        await serve(settings_for(redis_url, nats_url, token_key=None), lambda _: None)
 
     with pytest.raises(SettingsError, match="CROUPIER_TOKEN_KEY"):
         asyncio.run(run())

@@ -65,7 +65,7 @@ def test_settings_do_not_change():
             "names no durability; allowed: `memory`, `everysec`, `fsync` or `replicas:1` to `replicas:99`",
         ),
         ("redis_url", "localhost:6379", "is not such a URL; allowed: `redis://`, `rediss://` (TLS) or `unix://` URL"),
-        ("nats_url", "nats://", "is not such a URL; allowed: `nats://`, `tls://`, `ws://` or `wss://` URL"),
+        ("nats_url", "nats://", "is not such a URL; allowed: `nats://` or `tls://` URL"),
         ("token_key", "k" * 31, "does not have that form; allowed: 32 or more characters"),
         ("signing_key", "F" * 64, "does not have that form; allowed: 64 digits `0-9a-f`"),
         ("lease_ms", "199", "input should be greater than or equal to 200; allowed: 200 to 60000"),
@@ -117,11 +117,32 @@ def test_secrets_are_in_no_representation():
         token_key=KEY,
         operator_key="o" * 32,
         signing_key=seed,
-        redis_url="redis://:redis-password@db/0",
-        nats_url="nats://user:nats-password@bus",
+        redis_password="redis-password",
+        nats_user="user",
+        nats_password="nats-password",
+        nats_issuer_seed="SA" + "A" * 56,
+        nats_curve_seed="SX" + "A" * 56,
     )
     for text in (repr(settings), str(settings)):
-        assert not any(secret in text for secret in (KEY, "o" * 32, seed, "redis-password", "nats-password"))
+        assert not any(secret in text for secret in (KEY, "o" * 32, seed, "redis-password", "nats-password", "A" * 56))
+
+
+@pytest.mark.parametrize("name", ["redis_url", "nats_url"])
+@pytest.mark.parametrize("user", ["hunter2", "user:hunter2", ":hunter2"])
+def test_nothing_secret_is_in_a_url(name, user):
+    """An error would show it, a list of processes, a log; the settings for user and password are named instead."""
+    with pytest.raises(SettingsError, match="settings of their own") as caught:
+        load(**{name: f"{name.removesuffix('_url')}://{user}@somewhere"})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"nats_user": "a"}, {"nats_password": "a"}, {"nats_user": "a", "nats_password": "b", "nats_seed": "S" * 58}],
+)
+def test_who_connects_to_nats_is_a_user_with_his_password_or_an_nkey(given):
+    with pytest.raises(SettingsError, match="CROUPIER_NATS_"):
+        load(**given)
 
 
 @pytest.mark.parametrize("name", ["token_key", "signing_key", "redis_url", "nats_url"])

@@ -23,7 +23,7 @@ def written(algorithm: str = "HS256", key: str = KEY, drop: str = "", kid: str =
     now = int(time.time())
     claims = {
         "role": "seat", "match": MATCH, "seat": 1, "tenure": 7, "game": "timos_twist",
-        "aud": "croupier/play", "iat": now, "exp": now + 60,
+        "aud": "croupier/play", "iat": now, "exp": now + 3600,  # some are written long before their test runs
     } | changes  # fmt: skip
     claims.pop(drop, None)
     return jwt.encode(claims, key, algorithm, {} if drop == "kid" else {"kid": key_id(kid or key)})
