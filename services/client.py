@@ -56,8 +56,8 @@ class Client:
         self._channel = channel
         self._operator_key = operator_key
         self._seats: set[Seat] = set()
-        self._buses: set[Bus] = set()
-        """Those of seats that are looked after no more included, until they are closed."""
+        self._leaving: set[asyncio.Task[None]] = set()
+        """Connections being closed: nats-py leaves one open whose `close` is cancelled."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._stream = PlayStream(self.stub, self.spawn)
         self.spawn(self._watch())
@@ -75,7 +75,7 @@ class Client:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._stream.close()
-        await asyncio.gather(*(bus.close() for bus in self._buses))
+        await asyncio.gather(*self._leaving, *(seat.bus.close() for seat in self._seats))
         await self._channel.close()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -129,7 +129,6 @@ class Client:
         seat = Seat(self, request, joined, on_view)
         await self._stream.attach(seat)
         self._seats.add(seat)
-        self._buses.add(seat.bus)
         await seat.bus.open()
         seat.generation = seat.bus.generation
         await seat.bus.subscribe(joined.subject, seat.receive)
@@ -161,11 +160,9 @@ class Client:
         if seat in self._seats:
             self._seats.discard(seat)
             self._stream.detach(seat)
-            self.spawn(self._leave(seat.bus))
-
-    async def _leave(self, bus: Bus) -> None:
-        await bus.close()
-        self._buses.discard(bus)
+            leaving = asyncio.create_task(seat.bus.close())
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
 
     async def _watch(self) -> None:
         """Ask for views after a reconnect of NATS, after a silence while a move is due, and where asking failed."""

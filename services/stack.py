@@ -22,7 +22,7 @@ KEYS = {
     "token_key": {"match", "auth"},
     "operator_key": {"match"},
     "seed_key": {"engine"},
-    "signing_key": {"match", "engine", "archive"},
+    "signing_key": {"match", "engine"},
 }
 """Secrets that a stack makes for itself, by setting: the services that are given it."""
 KEY_SIZE = 32

@@ -13,7 +13,6 @@ from services.metrics import Metrics
 from services.settings import Settings
 from services.store import WORKERS, owner_key
 from tests.services.front import SEED_KEY, Intake, Running, Seat, creation, in_loop, intake, until
-from tests.services.front import Intake, Running, Seat, creation, in_loop, intake, until
 from tests.services.guard import GUARD
 
 ALONE = (
