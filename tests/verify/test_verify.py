@@ -2,7 +2,9 @@
 
 import itertools
 import json
+import re
 import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -52,6 +54,14 @@ def test_it_asks_for_no_other_file_and_no_network():
     assert text.count("require(") - text.count("const { verify } = require(") == 1
     for word in ("fetch(", "XMLHttpRequest", "import(", "WebSocket", "http://", "https://"):
         assert word not in text
+
+
+def test_the_few_lines_of_the_documentation_tell_a_kept_promise_from_a_broken_one(tmp_path):
+    [code] = re.findall(r"```python\n(.*?)```", (VERIFIER.parents[1] / "docs" / "fairness.md").read_text(), re.DOTALL)
+    for lines, said in ((LINES, "kept"), (TAMPERS["a foreign seed"][0](LINES), "broken")):
+        (tmp_path / "MATCH.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout == said + "\n"
 
 
 # --- sound journals --------------------------------------------------------------------------------------------------
