@@ -139,7 +139,7 @@ def test_nothing_in_a_journal_is_read_as_html(tmp_path):
 
 def test_every_card_has_the_name_of_the_catalogue_in_both_languages(tmp_path):
     page = VERIFIER.with_name("verify.html").read_text("utf-8")
-    assert set(FIELDS) - {"file"} <= set(re.findall(r'[{ ]"?([a-z ]+)"?: \["', page))
+    assert set(FIELDS) - {"file"} <= set(re.findall(r'\b([a-z]+(?: [a-z]+)?)"?: \["', page))
     games = [game for game in registry.games() if f"{game.name}(code)" in page or f"{game.name}: (code)" in page]
     assert len(games) == 5
     wanted = [[game.name, card.code, card.en, card.de] for game in games for card in game.cards]
