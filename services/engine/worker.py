@@ -6,6 +6,7 @@ not applied. One loop does everything that writes; nothing is in its hands when 
 
 import asyncio
 import contextlib
+import gc
 import secrets
 import signal
 from collections import OrderedDict
@@ -599,6 +600,8 @@ async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> 
     store = await Store(settings).open()
     bus = await Bus.connect(settings.nats_url, "croupier-engine", Access.of(settings))
     worker = Worker(settings, store, bus, metrics)
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 1000)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, worker.stop)
