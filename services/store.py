@@ -146,6 +146,8 @@ class Store:
         )
         self._write = Exchange(self._redis)
         self._reader = Exchange(self._redis)
+        self._acknowledging: list[Command] = []
+        """What goes to Redis with the next read."""
         self.durability: Durability = settings.durability
 
     async def open(self) -> Self:
@@ -295,7 +297,10 @@ class Store:
         return dict(zip(touched, answers[len(envelopes) :], strict=True))
 
     async def read(self, partitions: Sequence[int], block_ms: int) -> list[Delivery]:
-        """Read new commands of several partitions, at most `batch` each; wait up to `block_ms` (0: not at all)."""
+        """Read new commands of several partitions, at most `batch` each; wait up to `block_ms` (0: not at all).
+
+        What `acknowledge_later` left is acknowledged by the same call, before the read.
+        """
         if not partitions:
             return []
         return await self._read(self._reader, dict.fromkeys(partitions, ">"), block_ms)
@@ -318,7 +323,9 @@ class Store:
             "XREADGROUP", "GROUP", GROUP, CONSUMER, "COUNT", self._settings.batch, *block,
             "STREAMS", *streams, *after.values(),
         )  # fmt: skip
-        [answer] = _no_error(await client([command], block_ms / 1000 + IO_TIMEOUT_S))
+        acknowledging = self._acknowledging if client is self._reader else []
+        *_, answer = _no_error(await client([*acknowledging, command], block_ms / 1000 + IO_TIMEOUT_S))
+        del self._acknowledging[: len(acknowledging)]
         return [delivery for stream, entries in answer or () for delivery in _deliveries(stream, entries)]
 
     async def unacknowledged(self, partitions: Sequence[int]) -> dict[int, int]:
@@ -331,17 +338,31 @@ class Store:
             for partition, summary in zip(partitions, await calls.execute(), strict=True)
         }
 
-    async def acknowledge(self, deliveries: Iterable[Delivery], settled: Mapping[int, Sequence[str]] = {}) -> None:
-        """Acknowledge commands, and remove members of `due` (by partition) whose entries are published."""
+    def acknowledge_later(self, deliveries: Iterable[Delivery], settled: Mapping[int, Sequence[str]] = {}) -> None:
+        """Leave to the next `read`, or to `acknowledge`, to acknowledge commands, and to remove members of `due` (by
+        partition) whose entries are published: one round trip less for each batch.
+        """
         by_partition: dict[int, list[str]] = {}
         for delivery in deliveries:
             by_partition.setdefault(delivery.partition, []).append(delivery.id)
-        commands: list[Command] = [
-            ("XACK", moves_key(partition), GROUP, *ids) for partition, ids in by_partition.items()
-        ]  # fmt: skip
-        commands += [("ZREM", due_key(partition), *members) for partition, members in settled.items() if members]
-        if commands:
-            _no_error(await self._write(commands, IO_TIMEOUT_S))
+        self._acknowledging += [("XACK", moves_key(partition), GROUP, *ids) for partition, ids in by_partition.items()]
+        self._acknowledging += [
+            ("ZREM", due_key(partition), *members) for partition, members in settled.items() if members
+        ]
+
+    @property
+    def acknowledging(self) -> bool:
+        """Whether `acknowledge_later` has left something."""
+        return bool(self._acknowledging)
+
+    async def acknowledge(
+        self, deliveries: Iterable[Delivery] = (), settled: Mapping[int, Sequence[str]] = {}
+    ) -> None:
+        """Do now what `acknowledge_later` leaves to the next read, and has left."""
+        self.acknowledge_later(deliveries, settled)
+        if acknowledging := self._acknowledging[:]:
+            _no_error(await self._write(acknowledging, IO_TIMEOUT_S))
+            del self._acknowledging[: len(acknowledging)]
 
     async def trim(self, partitions: Sequence[int]) -> dict[int, int]:
         """Drop acknowledged commands from the intakes; return what is left in each: what waits or is being decided."""

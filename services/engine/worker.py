@@ -131,12 +131,14 @@ class Worker:
             self._thinkers.close()
             await self._queries.close()
             with contextlib.suppress(RedisError):
+                await self._store.acknowledge()
                 await self.leases.close()
 
     # --- one turn of the loop ------------------------------------------------------------------------------------
 
     async def _turn(self) -> None:
         if not self._bus.connected:
+            await self._store.acknowledge()
             await self.leases.step_back()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._bus.wait_connected(), self._settings.block_ms / 1000)
@@ -150,11 +152,14 @@ class Worker:
         held = list(self.leases.held.values())
         await self._queries.listen(held)
         if not held:
+            await self._store.acknowledge()
             await asyncio.sleep(min(0.05, self._settings.block_ms / 1000))
             return
         if suspects := [one for one in held if one.reread]:
+            await self._store.acknowledge()
             await self._recover(suspects)
         elif decisions := self._thinkers.take():
+            await self._store.acknowledge()
             await self._conclude(decisions)
         else:
             await self._read(held)
@@ -162,6 +167,7 @@ class Worker:
     async def _give_back(self) -> None:
         release = [held.lease for held in self.leases.held.values() if held.release]
         if release:
+            await self._store.acknowledge()
             await self.leases.give_back(release)
 
     async def _tick(self) -> None:
@@ -172,6 +178,7 @@ class Worker:
         self._next_tick = loop.time() + TICK_S
         await self.leases.time()  # Redis' clock may have jumped
         held = self.leases.held
+        await self._store.acknowledge()
         for partition, count in (await self._store.unacknowledged(list(held))).items():
             if partition in held and count:
                 held[partition].reread = True
@@ -481,7 +488,7 @@ class Worker:
         for group in done:
             if group.live is not None:
                 group.live.outbox.clear()
-        await self._store.acknowledge(accepted, settled)
+        self._store.acknowledge_later(accepted, settled)
         await self._postpone(done)
         self._measure(accepted, views)
         self._evict()

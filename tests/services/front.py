@@ -295,10 +295,13 @@ class Intake:
 
     async def send_together(self, running: Running, *commands: Command) -> list[int]:
         """As `send`, so that a worker reads them in one batch: a read that waits would take the first alone."""
+        hook = running.store.before.get("read")
         gate = running.store.before["read"] = Gate()
         await gate.closed_on_somebody()
         numbers = await self.send(*commands)
         del running.store.before["read"]
+        if hook is not None:
+            running.store.before["read"] = hook
         gate.open()
         return numbers
 

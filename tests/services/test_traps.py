@@ -259,8 +259,10 @@ class TestRedelivery:
                 running = await front.owner()
                 seats, moves, version = await two_moves_of_one_seat(front)
                 match = seats[0].match
-                where = running.bus if step == "publish" else running.store
-                gate = where.before[step] = Gate(when=lambda first, *_: bool(first))
+                if step == "publish":
+                    gate = running.bus.before["publish"] = Gate(when=lambda messages: bool(messages))
+                else:  # what is accepted is acknowledged with the next read
+                    gate = running.store.before["read"] = Gate(when=lambda *_: running.store.acknowledging)
                 numbers = await front.send_together(running, *moves)
                 await gate.closed_on_somebody()
                 await running.crash()
@@ -315,7 +317,7 @@ class TestRedelivery:
                 elif crash == "before it is published":
                     gate = running.bus.before["publish"] = Gate(when=nth(1))
                 else:
-                    gate = running.store.before["acknowledge"] = Gate(when=nth(2))
+                    gate = running.store.before["read"] = Gate(when=lambda *_: running.store.acknowledging)
                 number, joined = await front.send_together(running, early, join)
                 await gate.closed_on_somebody()
                 await running.crash()
