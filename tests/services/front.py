@@ -181,7 +181,7 @@ class Running:
             pass
 
         self.freeze_leases()
-        self.worker.leases.close = self.worker._queries.close = nothing
+        self.worker.leases.close = self.worker._queries.close = self.store.acknowledge = nothing
         while not self.task.done():
             self.task.cancel()
             await asyncio.sleep(0.001)
