@@ -83,6 +83,8 @@ class Projection(Struct, frozen=True):
 
 
 LOBBY = Projection(b"null", (), b"null")
+_TELLING = (Moved, Started)
+"""Entries that have events."""
 
 
 class Fold:
@@ -124,6 +126,10 @@ class Fold:
         self._key = b""
         self._projection: Projection | None = LOBBY
         self._legal: dict[int, list[Move]] = {}
+        self._place: dict[int, int] = {}
+        """What each seat that plays plays as."""
+        self._to_act: tuple[int, tuple[int, ...]] = (-1, ())
+        """Of which version `to_act` is known, and what it is."""
 
     # --- what there is to know -----------------------------------------------------------------------------------
 
@@ -135,9 +141,12 @@ class Fold:
     @property
     def to_act(self) -> tuple[int, ...]:
         """The seats that owe a move, by token number, ascending."""
-        if self.status != "running":
-            return ()
-        return tuple(self.players[i] for i in self.game.to_act(self.state))
+        version, known = self._to_act
+        if version != self.version:
+            running = self.status == "running"
+            known = tuple([self.players[i] for i in self.game.to_act(self.state)]) if running else ()
+            self._to_act = self.version, known
+        return known
 
     @property
     def all_absent(self) -> bool:
@@ -183,16 +192,18 @@ class Fold:
 
     def plays_as(self, seat: int) -> int | None:
         """Return the game's number for a seat, None for one that does not play."""
-        return self.players.index(seat) if seat in self.players else None
+        return self._place.get(seat)
 
     def legal(self, seat: int) -> list[Move]:
-        """Return the seat's legal moves now, in contract order; none outside a running match."""
-        i = self.plays_as(seat)
-        if self.status != "running" or i is None:
-            return []
-        if seat not in self._legal:
-            self._legal[seat] = self.game.legal(self.state, i)
-        return self._legal[seat]
+        """Return the seat's legal moves now, in contract order; none outside a running match.
+
+        A seat that is asked nothing has none, so the rules need not look for them.
+        """
+        moves = self._legal.get(seat)
+        if moves is None:
+            asked = self.status == "running" and self._asked.get(seat) is not None
+            moves = self._legal[seat] = self.game.legal(self.state, self._place[seat]) if asked else []
+        return moves
 
     def computer(self, seat: int) -> SeatPlan | None:
         """Return the computer player that decides for a seat now: its own, or a stand-in for an absent human."""
@@ -296,7 +307,7 @@ class Fold:
                 self._fold_started(body, version, at)
             case Finished() | Aborted():
                 self._fold_end(body)
-        if not isinstance(body, Moved | Started):
+        if not isinstance(body, _TELLING):
             self.events = ()
         self._due = self._next(body)
         self.version, self.at = version, at
@@ -377,6 +388,7 @@ class Fold:
         key = code_key(self._code_seed or b"", rules) if from_code else match_key(self.seed, self.id, rules, seeds)
         step = self.game.setup(self.options, len(players), Stream(key, "game", version))
         self._key, self.players, self.status, self._started = key, players, "running", version
+        self._place = {seat: i for i, seat in enumerate(players)}
         self.state, self.events = step
         self._projection = None
         self._legal = {}
@@ -401,7 +413,7 @@ class Fold:
                 raise Drift("move", f"expected {self.game.move_json.encode(move).decode()}, got {raw.decode()}")
             self.game.check(self.state, i, move)
             self._check_mover(body, i, move)
-        self._apply(body, i, move, version, at)
+        self._apply(body, i, move, raw, version, at)
 
     def _check_mover(self, body: Moved, i: int, move: Move) -> None:
         """Raise Drift unless who made a legal move is one who may have made it."""
@@ -432,17 +444,18 @@ class Fold:
             text = "none" if expected is None else self.game.move_json.encode(expected).decode()
             raise Drift("bot", f"the computer player's move is {text}")
 
-    def _apply(self, body: Moved, i: int, move: Move, version: int, at: int) -> None:
+    def _apply(self, body: Moved, i: int, move: Move, raw: bytes, version: int, at: int) -> None:
         seat = body.seat
         game = self.game
-        state, events = game.apply(self.state, i, move, Stream(self._key, "game", version))
-        asked = {other: game.asked(state, j) for j, other in enumerate(self.players)}
-        self.state, self.events = state, events
-        for other, question in asked.items():
-            if other == seat or (question is not None and question != self._asked[other]):
+        state, self.events = game.apply(self.state, i, move, Stream(self._key, "game", version))
+        self.state = state
+        known = self._asked
+        for other, j in self._place.items():
+            question = game.asked(state, j)
+            if other == seat or (question is not None and question != known[other]):
                 self.prompts[other], self.prompt_at[other], self._asked_in[other] = version, at, state
-        self._asked = asked
-        self._answers[seat][body.prompt] = Answer(version, bytes(body.move), body.by)
+            known[other] = question
+        self._answers[seat][body.prompt] = Answer(version, raw, body.by)
         holder = self.seats[seat]
         if holder.kind == HUMAN:
             timeouts = 0 if body.by == "player" else holder.timeouts + 1

@@ -11,6 +11,7 @@ move or event by its own name in snake case: `PlayDrawn` is `play_drawn`.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -100,12 +101,11 @@ class Step(NamedTuple, Generic[S_]):
     events: tuple[Told, ...]
 
 
-def encode(value: object) -> bytes:
-    """Return compact UTF-8 JSON with keys in declared order; fields that are `UNSET` are left out."""
-    return _ENCODER.encode(value)
+encode = msgspec.json.Encoder().encode
+"""Returns compact UTF-8 JSON with keys in declared order; fields that are `UNSET` are left out."""
 
-
-_ENCODER = msgspec.json.Encoder()
+MEMORABLE_BYTES = 128
+"""A move's JSON up to this size is decoded once; a match has few different moves, and makes them again and again."""
 
 
 def snake(name: str) -> str:
@@ -122,21 +122,25 @@ class Vocabulary:
         fields = [(name, kind | UnsetType, UNSET) for kind, name in self.names.items()]
         self._object = msgspec.defstruct("OneOf", fields, forbid_unknown_fields=True, frozen=True)
         self._decoder = msgspec.json.Decoder(self._object)
+        self._remembered = lru_cache(4096)(self._decode)
 
     def encode(self, value: Struct) -> bytes:
         """Return the one-key object of a value as JSON."""
-        return _ENCODER.encode({self.names[type(value)]: value})
+        return encode({self.names[type(value)]: value})
 
     def encode_list(self, values: Sequence[Struct]) -> bytes:
         """Return a JSON list of one-key objects."""
         names = self.names
-        return _ENCODER.encode([{names[type(value)]: value} for value in values])
+        return encode([{names[type(value)]: value} for value in values])
 
     def decode(self, data: bytes) -> Any:
         """Return the value in a one-key object.
 
         Raises MalformedMove for anything else: unknown name, two names, missing, surplus, mistyped or null field.
         """
+        return self._remembered(data) if len(data) <= MEMORABLE_BYTES else self._decode(data)
+
+    def _decode(self, data: bytes) -> Any:
         try:
             return self._only(self._decoder.decode(data))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -164,9 +164,10 @@ class Match(Fold):
             parsed = self.game.move_json.decode(move)
         except MalformedMove as malformed:
             parsed = malformed
-        repeated = not isinstance(parsed, MalformedMove) and self.game.move_json.encode(parsed)
-        if answered and answered.by == "player" and answered.move == repeated:
+        if answered and answered.by == "player" and self._is(parsed, answered.move):
             return answered.version, []
+        if not self.over and prompt == self.prompts[seat] and parsed in self.legal(seat):
+            return self.version + 1, self._moved(seat, parsed, at, "player")
         facts = {"seat": seat, "prompt": self.prompts[seat], "version": self.version}
         if self.over:
             raise MatchOver("the match is over", **facts)
@@ -176,9 +177,10 @@ class Match(Fold):
             raise StalePrompt(f"prompt {prompt} is not the seat's prompt {self.prompts[seat]}", **facts)
         if isinstance(parsed, MalformedMove):
             raise MalformedMove(parsed.detail, **facts)
-        if parsed not in self.legal(seat):
-            raise IllegalMove(f"{self.game.move_json.encode(parsed).decode()} is not legal now", **facts)
-        return self.version + 1, self._moved(seat, parsed, at, "player")
+        raise IllegalMove(f"{self.game.move_json.encode(parsed).decode()} is not legal now", **facts)
+
+    def _is(self, parsed: Move | MalformedMove, move: bytes) -> bool:
+        return not isinstance(parsed, MalformedMove) and self.game.move_json.encode(parsed) == move
 
     def time_out(self, seat: int, prompt: int, at: int) -> list[Line]:
         """Make the game's default move for a seat that owes one and is still asked that prompt; else append nothing."""

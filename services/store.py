@@ -355,9 +355,7 @@ class Store:
         """Whether `acknowledge_later` has left something."""
         return bool(self._acknowledging)
 
-    async def acknowledge(
-        self, deliveries: Iterable[Delivery] = (), settled: Mapping[int, Sequence[str]] = {}
-    ) -> None:
+    async def acknowledge(self, deliveries: Iterable[Delivery] = (), settled: Mapping[int, Sequence[str]] = {}) -> None:
         """Do now what `acknowledge_later` leaves to the next read, and has left."""
         self.acknowledge_later(deliveries, settled)
         if acknowledging := self._acknowledging[:]:

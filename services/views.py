@@ -32,14 +32,16 @@ class SeatInfo(Struct, frozen=True):
 
 
 class _Public(NamedTuple):
-    """What all views of one entry share."""
+    """What the views of one entry are put together from."""
 
     version: int
     text: bytes
     """From `"status"` to the key `"own"`, or to the end where the game's part is null."""
     events: bytes
     """The telling for everybody, a list."""
-    whispered: frozenset[int]
+    own: tuple[bytes, ...]
+    """Not public, but made with it: every player's own part."""
+    whispered: tuple[int, ...]
     """Seats of the game that are told more."""
 
 
@@ -93,12 +95,16 @@ class ViewEncoder:
 
     def _view(self, public: _Public, seat: int | None) -> bytes:
         match = self.match
-        playing = match.state is not None
+        if match.state is None:
+            number = b"null" if seat is None else b"%d" % seat
+            return b'%b%b,"version":%d,"prompt":null,%b' % (self._head, number, public.version, public.text)
         if seat is None:
-            head = b'%bnull,"version":%d,"prompt":null,%b' % (self._head, public.version, public.text)
-            return b'%bnull,"legal":[],"events":%b}}' % (head, public.events) if playing else head
-        if not playing:
-            return b'%b%d,"version":%d,"prompt":null,%b' % (self._head, seat, public.version, public.text)
+            return b'%bnull,"version":%d,"prompt":null,%bnull,"legal":[],"events":%b}}' % (
+                self._head,
+                public.version,
+                public.text,
+                public.events,
+            )
         i = match.plays_as(seat)
         if i is None:
             raise ValueError(f"seat {seat} does not play")
@@ -112,7 +118,7 @@ class ViewEncoder:
             public.version,
             match.prompts[seat],
             public.text,
-            match.projection.own[i],
+            public.own[i],
             match.game.move_json.encode_list(legal) if legal else b"[]",
             events,
         )
@@ -125,13 +131,13 @@ class ViewEncoder:
     def _encode_public(self) -> _Public:
         match = self.match
         game = match.game
-        to_act = game.to_act(match.state) if match.status == "running" else ()
+        to_act = match.to_act
         if self._seats is None or self._seats[0] is not match.seats or self._seats[1] is not match.players:
             self._encode_seats()
         text = b'"status":"%b","reason":%b,"to_act":%b,"deadline":%b,"seats":%b,%b,%b,"%b":' % (
             match.status.encode(),
             b"null" if match.reason is None else encode(match.reason),
-            encode(to_act),
+            encode([match.plays_as(seat) for seat in to_act]),
             self._deadline(to_act) if to_act else b"null",
             self._seats_json,
             self._constant,
@@ -139,13 +145,15 @@ class ViewEncoder:
             self._arm,
         )
         if match.state is None:
-            return _Public(match.version, text + b"null}", b"[]", frozenset())
+            return _Public(match.version, text + b"null}", b"[]", (), ())
         told = match.events
+        projection = match.projection
         return _Public(
             match.version,
-            b'%b{%b"table":%b,"own":' % (text, self._name, match.projection.table),
+            b'%b{%b"table":%b,"own":' % (text, self._name, projection.table),
             game.event_json.encode_list(game.told(told, None)) if told else b"[]",
-            frozenset(seat for event in told if isinstance(event, Whispered) for seat in event.seats),
+            projection.own,
+            tuple([seat for event in told if isinstance(event, Whispered) for seat in event.seats]),
         )
 
     def _encode_seats(self) -> None:
@@ -165,18 +173,18 @@ class ViewEncoder:
         self._seats = match.seats, match.players
 
     def _deadline(self, to_act: Sequence[int]) -> bytes:
-        """The first moment at which the clock moves for one of these seats of the game; computers have no clock."""
+        """The first moment at which the clock moves for one of these seats; computers have no clock."""
         match = self.match
         clock = match.created.clock
         if clock is UNSET:
             return b"null"
-        times = []
-        for i in to_act:
-            number = match.players[i]
+        first = None
+        for number in to_act:
             seat = match.seats[number]
             if seat.kind == HUMAN:
-                times.append(match.prompt_at[number] + (0 if seat.absent else clock))
-        return b'"%b"' % timestamp(min(times)).encode() if times else b"null"
+                at = match.prompt_at[number] + (0 if seat.absent else clock)
+                first = at if first is None or at < first else first
+        return b"null" if first is None else b'"%b"' % timestamp(first).encode()
 
     def _end(self) -> bytes:
         match = self.match
@@ -190,13 +198,13 @@ class ViewEncoder:
 
 def timestamp(at: int) -> str:
     """Return Unix milliseconds as RFC 3339 in UTC with three decimals: `2026-11-30T02:32:54.123Z`."""
-    days, rest = divmod(at, 86_400_000)
-    seconds, thousandths = divmod(rest, 1000)
-    minutes, second = divmod(seconds, 60)
+    seconds, thousandths = divmod(at, 1000)
+    return f"{_second(seconds)}.{thousandths:03}Z"
+
+
+@lru_cache(maxsize=256)
+def _second(seconds: int) -> str:
+    days, rest = divmod(seconds, 86_400)
+    minutes, second = divmod(rest, 60)
     hour, minute = divmod(minutes, 60)
-    return f"{_date(days)}T{hour:02}:{minute:02}:{second:02}.{thousandths:03}Z"
-
-
-@lru_cache(maxsize=16)
-def _date(days: int) -> str:
-    return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
+    return f"{date(1970, 1, 1) + timedelta(days=days)}T{hour:02}:{minute:02}:{second:02}"

@@ -81,6 +81,7 @@ class Live:
     declined: set[tuple[int, int]] = field(default_factory=set)
     """Seats and prompts for which a computer player has decided to do nothing."""
     _views: ViewEncoder | None = None
+    _has_computers: bool | None = None
     _wanted: tuple[tuple[int, int], dict[str, int]] | None = None
 
     @classmethod
@@ -238,20 +239,31 @@ class Live:
         if match.version < 0 or match.over:
             return {}
         wanted: dict[str, int] = {}
-        owing = match.to_act
-        hurry = match.only_computers  # nobody waits for a move of his own: what is left is over at once
-        for seat in match.players:
-            if (computer := match.computer(seat)) is not None:
-                if match.is_asked(seat) and (seat, match.prompts[seat]) not in self.declined:
+        if self._computers:
+            hurry = match.only_computers  # nobody waits for a move of his own: what is left is over at once
+            for seat in match.players:
+                prompt = match.prompts[seat]
+                computer = match.computer(seat)
+                if computer is not None and match.is_asked(seat) and (seat, prompt) not in self.declined:
                     at = match.prompt_at[seat] + (0 if hurry else computer.thinking or 0)
-                    wanted[f"{match.id}:{seat}:{match.prompts[seat]}"] = at
-            elif seat in owing and (deadline := self.deadline(seat)) is not None:
+                    wanted[f"{match.id}:{seat}:{prompt}"] = at
+        for seat in match.to_act:
+            if not (self._computers and match.computer(seat)) and (deadline := self.deadline(seat)) is not None:
                 wanted[f"{match.id}:{seat}:{match.prompts[seat]}"] = deadline
         for limit in LIMITS:
-            member = f"{match.id}:{limit}"
             if self._limited(limit):
-                wanted[member] = self.due.get(member, match.at + getattr(self.limits, limit))
+                member = f"{match.id}:{limit}"
+                known = self.due.get(member)
+                wanted[member] = match.at + getattr(self.limits, limit) if known is None else known
         return wanted
+
+    @property
+    def _computers(self) -> bool:
+        """Whether a computer player may ever decide in this match."""
+        if self._has_computers is None:
+            created = self.match.created
+            self._has_computers = created.absent is not UNSET or any(plan.kind != OPEN for plan in created.seats)
+        return self._has_computers
 
     def _limited(self, limit: str) -> bool:
         match = self.match

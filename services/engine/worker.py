@@ -10,13 +10,12 @@ import gc
 import secrets
 import signal
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import structlog
-from prometheus_client import Counter
 from redis.exceptions import RedisError
 
 from engine.refusals import Internal
@@ -47,6 +46,9 @@ THINKING_MS = 5
 hands of nobody, and what came after it unread when the clock is looked at."""
 RECEIPTS_BYTES = 256 * 1024
 """A message of more receipts is split; NATS takes none above its limit, 1 MB unless configured."""
+
+Counted = tuple[str, str | None, str]
+"""What is counted of a command: its kind, for a move its game, and its result."""
 
 
 @dataclass(slots=True)
@@ -94,7 +96,6 @@ class Worker:
         self._cache: OrderedDict[str, Live] = OrderedDict()
         self._faults: dict[str, set[str]] = {}
         """By match, what raised something unexpected: a redelivery of the same command does not count twice."""
-        self._counters: dict[tuple[object, ...], Counter] = {}
         self._deciding = asyncio.Lock()
         self._stopping = asyncio.Event()
         self._generation = bus.generation
@@ -462,6 +463,7 @@ class Worker:
         messages: list[Message] = []
         receipts: dict[str, list[Receipt]] = {}
         settled: dict[int, list[str]] = {}
+        counts: dict[Counted, int] = {}
         for group in done:
             gone = settled.setdefault(group.held.partition, [])
             messages += group.again
@@ -473,7 +475,8 @@ class Worker:
                 assert item.envelope is not None
                 receipts.setdefault(item.envelope.service, []).append(receipt)
                 (refused if receipt.reason else accepted).append(item.delivery)
-                self._count(group, item.envelope, receipt)
+                count = self._what(group, item.envelope, receipt)
+                counts[count] = counts.get(count, 0) + 1
         if refused:
             await self._store.acknowledge(refused)
         views = len(messages)
@@ -490,7 +493,7 @@ class Worker:
                 group.live.outbox.clear()
         self._store.acknowledge_later(accepted, settled)
         await self._postpone(done)
-        self._measure(accepted, views)
+        self._measure(accepted, views, counts)
         self._evict()
 
     def _committed(self, group: Group, live: Live, settled: list[str]) -> list[Message]:
@@ -515,25 +518,25 @@ class Worker:
                 soon = min(group.postponed.values())
                 group.held.next_due = soon if group.held.next_due is None else min(group.held.next_due, soon)
 
-    def _measure(self, accepted: Sequence[Delivery], views: int) -> None:
+    def _measure(self, accepted: Sequence[Delivery], views: int, counts: Mapping[Counted, int]) -> None:
         now = self.leases.now()
+        observe = self._metrics.end_to_end_seconds.observe
         for delivery in accepted:
-            self._metrics.end_to_end_seconds.observe(max(0, now - delivery.at) / 1000)
+            observe(max(0, now - delivery.at) / 1000)
         self._metrics.views_published.inc(views)
+        for (kind, game, result), number in counts.items():
+            self._metrics.commands.labels(kind, result).inc(number)
+            if game is not None:
+                self._metrics.moves.labels(game, result).inc(number)
 
-    def _count(self, group: Group, envelope: Envelope, receipt: Receipt) -> None:
+    def _what(self, group: Group, envelope: Envelope, receipt: Receipt) -> Counted:
+        """Return the kind of a command, for a move its game, and what became of it."""
+        command, live = envelope.command, group.live
+        game = None
+        if isinstance(command, Submit) and live is not None and live.match.version >= 0:
+            game = live.match.game.name
         result = receipt.reason or ("accepted" if receipt.appended else "repeated")
-        self._counter(self._metrics.commands, type(envelope.command).__name__.lower(), result).inc()
-        if isinstance(envelope.command, Submit) and group.live is not None and group.live.match.version >= 0:
-            self._counter(self._metrics.moves, group.live.match.game.name, result).inc()
-
-    def _counter(self, metric: Counter, *labels: str) -> Counter:
-        """Return a counter's child for some labels; prometheus-client looks it up anew each time, which is slow."""
-        key = (metric, *labels)
-        child = self._counters.get(key)
-        if child is None:
-            child = self._counters[key] = metric.labels(*labels)
-        return child
+        return type(command).__name__.lower(), game, result
 
     # --- memory --------------------------------------------------------------------------------------------------
 
