@@ -73,7 +73,8 @@ class ViewEncoder:
     def all_views(self) -> list[tuple[str, bytes]]:
         """Return the subject and the view of every human seat whose tenure holds, ascending, and of spectators last."""
         public = self._now()
-        views = [(subject, self._view(public, seat)) for seat, subject in self._holders]
+        view = self._view if self.match.state is None else self._seats_view
+        views = [(subject, view(public, seat)) for seat, subject in self._holders]
         views.append((self._table_subject, self._view(public, None)))
         return views
 
@@ -105,13 +106,14 @@ class ViewEncoder:
                 public.text,
                 public.events,
             )
+        return self._seats_view(public, seat)
+
+    def _seats_view(self, public: _Public, seat: int) -> bytes:
+        match = self.match
         i = match.plays_as(seat)
         if i is None:
             raise ValueError(f"seat {seat} does not play")
         legal = match.legal(seat)
-        events = public.events
-        if i in public.whispered:
-            events = match.game.event_json.encode_list(match.game.told(match.events, i))
         return b'%b%d,"version":%d,"prompt":%d,%b%b,"legal":%b,"events":%b}}' % (
             self._head,
             seat,
@@ -120,7 +122,9 @@ class ViewEncoder:
             public.text,
             public.own[i],
             match.game.move_json.encode_list(legal) if legal else b"[]",
-            events,
+            match.game.event_json.encode_list(match.game.told(match.events, i))
+            if i in public.whispered
+            else public.events,
         )
 
     def _now(self) -> _Public:

@@ -500,12 +500,18 @@ class Worker:
         """Take over what was committed into the match's record; return the views to publish, in order."""
         match = live.match
         wanted = live.wanted()
-        settled += [member for member in live.due if member not in wanted]
-        for at in (at for member, at in wanted.items() if live.due.get(member) != at):
-            group.held.next_due = at if group.held.next_due is None else min(group.held.next_due, at)
-        live.due = wanted
-        views = [message for line in live.lines for message in live.outbox.get(line.version, ())]
-        self._metrics.clock_moves.inc(sum(CLOCK in line.data for line in live.lines))
+        if wanted is not live.due:
+            held = group.held
+            for member, at in wanted.items():
+                if live.due.get(member) != at and (held.next_due is None or at < held.next_due):
+                    held.next_due = at
+            settled += [member for member in live.due if member not in wanted]
+            live.due = wanted
+        views: list[Message] = []
+        for line in live.lines:
+            views += live.outbox.get(line.version, ())
+            if CLOCK in line.data:
+                self._metrics.clock_moves.inc()
         live.committed, live.head, live.lines = match.version + 1, match.head, []
         if match.over:
             self._faults.pop(group.match, None)
