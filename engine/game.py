@@ -248,7 +248,10 @@ class Game(ABC, Generic[O_, S_]):
 
     @abstractmethod
     def asked(self, state: S_, seat: int) -> Hashable | None:
-        """Return a name of the decision that the seat faces, or None. Equal names: still the same decision."""
+        """Return a name of the decision that the seat faces, or None if it has no legal move.
+
+        Equal names: still the same decision.
+        """
 
     @abstractmethod
     def apply(self, state: S_, seat: int, move: Move, chance: Chance) -> Step[S_]:

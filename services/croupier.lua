@@ -57,16 +57,17 @@ local function commit(keys, args)
   if held[1] ~= args[1] or held[2] ~= args[2] then
     return 'FENCED'
   end
-  local length = redis.call('XLEN', keys[1])
-  if length ~= tonumber(args[3]) then
-    return 'CONFLICT'
-  end
-  if length > 0 then
-    local fields = redis.call('XREVRANGE', keys[1], '+', '-', 'COUNT', 1)[1][2]
-    local hash = fields[2] and fields[1] == 'hash' and fields[2] or fields[4]
-    if hash ~= args[4] then
+  -- Entries are <version + 1>-0 without gaps, so the last one's id is the journal's length.
+  local length = tonumber(args[3])
+  local last = redis.call('XREVRANGE', keys[1], '+', '-', 'COUNT', 1)[1]
+  if last then
+    local fields = last[2]
+    local hash = fields[1] == 'hash' and fields[2] or fields[4]
+    if last[1] ~= length .. '-0' or hash ~= args[4] then
       return 'CONFLICT'
     end
+  elseif length > 0 then
+    return 'CONFLICT'
   end
   local count = tonumber(args[9])
   if count == 0 then

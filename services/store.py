@@ -4,7 +4,7 @@ All keys of a partition share the hash tag `{p}`. A worker is the only writer of
 the owner's epoch, raised at every acquisition, fences off a worker that has lost its lease without noticing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Self, cast
 
@@ -286,15 +286,14 @@ class Store:
 
     # --- intake --------------------------------------------------------------------------------------------------
 
-    async def append(self, envelopes: Sequence[tuple[int, Envelope]]) -> dict[int, int]:
-        """Append commands to the intake, in order; return the length of each partition's intake after it."""
+    async def append(self, envelopes: Sequence[tuple[int, Envelope]], measured: Collection[int] = ()) -> dict[int, int]:
+        """Append commands to the intake, in order; return the length after it of the `measured` partitions' intakes."""
         commands: list[Command] = [
             ("XADD", moves_key(partition), "*", "c", pack(envelope)) for partition, envelope in envelopes
         ]
-        touched = sorted({partition for partition, _ in envelopes})
-        commands += [("XLEN", moves_key(partition)) for partition in touched]
+        commands += [("XLEN", moves_key(partition)) for partition in measured]
         answers = _no_error(await self._write(commands, IO_TIMEOUT_S))
-        return dict(zip(touched, answers[len(envelopes) :], strict=True))
+        return dict(zip(measured, answers[len(envelopes) :], strict=True))
 
     async def read(self, partitions: Sequence[int], block_ms: int) -> list[Delivery]:
         """Read new commands of several partitions, at most `batch` each; wait up to `block_ms` (0: not at all).

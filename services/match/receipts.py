@@ -46,7 +46,9 @@ MAX_OPEN = 100_000
 RETRY_MS = 200
 """After how long one who was refused for too much load should try again."""
 FULL_FOR_S = 0.2
-"""How long the last known length of an intake is trusted."""
+"""How long an intake that was too long counts as full."""
+MEASURED_EACH_S = 0.05
+"""How long the length of an intake that was not too long is trusted."""
 
 log = structlog.get_logger()
 
@@ -109,6 +111,8 @@ class Courier:
         """A heap of when to ask for a command again, or to give it up."""
         self._full: dict[int, float] = {}
         """Until when a partition's intake counts as full."""
+        self._measured: dict[int, float] = {}
+        """When a partition's intake was last found not to be full."""
         self._asking: dict[int, asyncio.Task[None]] = {}
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -175,8 +179,14 @@ class Courier:
         envelopes = [
             (waiting.partition, Envelope(self.service, waiting.id, waiting.command)) for waiting in batch
         ]  # fmt: skip
+        now = asyncio.get_running_loop().time()
+        measured = {
+            waiting.partition
+            for waiting in batch
+            if self._measured.get(waiting.partition, 0.0) + MEASURED_EACH_S <= now
+        }
         try:
-            lengths = await self._store.append(envelopes)
+            lengths = await self._store.append(envelopes, measured)
         except Exception as error:  # the pump has to go on, whatever happened to this batch
             if isinstance(error, RedisError | OSError):
                 log.warning("append_failed", commands=len(batch), error=error)
@@ -187,12 +197,13 @@ class Courier:
             return
         for waiting in batch:
             waiting.appended = True
-        until = asyncio.get_running_loop().time() + FULL_FOR_S
+        now = asyncio.get_running_loop().time()
         for partition, length in lengths.items():
             if length > self._intake_limit:
-                self._full[partition] = until
+                self._full[partition] = now + FULL_FOR_S
             else:
                 self._full.pop(partition, None)
+                self._measured[partition] = now
 
     # --- back ----------------------------------------------------------------------------------------------------
 

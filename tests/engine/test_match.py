@@ -41,7 +41,7 @@ VOTES = registry.find("bluffing_billionaires/1")
 GAMES = registry.games()
 every_game = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.rules)
 
-CACHES = {"game", "appended", "_projection", "_legal", "max_entries"}
+CACHES = {"game", "appended", "_projection", "_legal", "_to_act", "max_entries"}
 
 
 def everything(match: Match) -> dict[str, Any]:

@@ -44,11 +44,16 @@ def test_the_clock_alone_ends_the_match(case: Case):
 
 @pytest.mark.parametrize("case", cases(3))
 def test_who_owes_a_move_is_asked_and_has_a_legal_default(case: Case):
-    """The seats of `to_act` ascend, each of them is asked something, and its default is one of its legal moves."""
+    """The seats of `to_act` ascend, each of them is asked something, and its default is one of its legal moves.
+
+    Who is asked nothing has no legal move.
+    """
     game = case.game
     for moment in play(case, 400):
         owing = game.to_act(moment.state)
         assert list(owing) == sorted(set(owing) & set(range(case.seats)))
+        for seat in range(case.seats):
+            assert game.asked(moment.state, seat) is not None or game.legal(moment.state, seat) == []
         for seat in owing:
             assert game.asked(moment.state, seat) is not None
             assert game.default(moment.state, seat) in game.legal(moment.state, seat)

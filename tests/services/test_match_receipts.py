@@ -8,7 +8,7 @@ import pytest
 from services.bus import Bus
 from services.commands import Receipt, Start, Submit, match_id
 from services.local import NatsServer, RedisServer
-from services.match.receipts import Courier
+from services.match.receipts import MEASURED_EACH_S, Courier
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import Store, moves_key
@@ -175,7 +175,7 @@ def test_over_its_limit_a_partition_takes_nothing_until_it_is_looked_at_again(re
             other = next(match for n in range(99) if (match := match_id(bytes([n]) * 16, 4))[:3] != MATCH[:3])
             for _ in range(4):
                 sent.courier.send(MOVE, 1e12, Forgetful())
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(MEASURED_EACH_S * 1.5)
             assert (await sent.call(within=0.1)).reason == "OVERLOADED"
             assert sent.courier.send(Start(other), 1e12, Forgetful()) is None
             length = await sent.store._redis.xlen(moves_key(int(MATCH[:3])))
@@ -183,7 +183,7 @@ def test_over_its_limit_a_partition_takes_nothing_until_it_is_looked_at_again(re
             await sent.store._redis.delete(moves_key(int(MATCH[:3])))
             await asyncio.sleep(0.25)
             assert sent.courier.send(MOVE, 1e12, Forgetful()) is None
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(MEASURED_EACH_S * 1.5)
             assert sent.courier.send(MOVE, 1e12, Forgetful()) is None
 
     asyncio.run(run())

@@ -192,8 +192,9 @@ class TestIntake:
     async def test_appending_tells_how_long_each_intake_is(self, redis_url):
         async with opened(redis_url) as store:
             envelope = Envelope("s", 1, Abort(MATCH, ""))
-            assert await store.append([(2, envelope), (3, envelope), (2, envelope)]) == {2: 2, 3: 1}
-            assert await store.append([(2, envelope)]) == {2: 3}
+            assert await store.append([(2, envelope), (3, envelope), (2, envelope)], [2, 3]) == {2: 2, 3: 1}
+            assert await store.append([(3, envelope)]) == {}
+            assert await store.append([(2, envelope)], [2]) == {2: 3}
 
     @in_loop
     async def test_a_delivery_carries_the_milliseconds_of_its_id(self, redis_url):
