@@ -23,7 +23,7 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 class GameNotLoaded(Exception):
-    """A game from outside cannot be had; the message names its package and says why."""
+    """A game from outside, or its computer players, cannot be had; the message names the package and says why."""
 
 
 @cache
@@ -42,20 +42,35 @@ def _registered() -> dict[str, AnyGame]:
 
 
 def _load(point: EntryPoint) -> AnyGame:
-    try:
-        game = point.load()()
-    except Exception as error:
-        raise GameNotLoaded(f"{_origin(point)} does not load: {type(error).__name__}: {error}") from error
-    if not isinstance(game, Game):
-        raise GameNotLoaded(f"{_origin(point)} makes no Game but a {type(game).__name__}")
-    if not _NAME.fullmatch(game.name):
+    game: AnyGame = made(point, Game, _origin(point))
+    if not is_name(game.name):
         raise GameNotLoaded(f"{_origin(point)}: {game.name!r} is not a name in snake case")
     return game
 
 
+def made(point: EntryPoint, kind: type, origin: str) -> Any:
+    """Return the `kind` that the class behind an entry point makes. Raises GameNotLoaded if it makes no such thing."""
+    try:
+        thing = point.load()()
+    except Exception as error:
+        raise GameNotLoaded(f"{origin} does not load: {type(error).__name__}: {error}") from error
+    if not isinstance(thing, kind):
+        raise GameNotLoaded(f"{origin} makes no {kind.__name__} but a {type(thing).__name__}")
+    return thing
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text is in snake case, as games and levels are called."""
+    return _NAME.fullmatch(text) is not None
+
+
+def package_of(point: EntryPoint) -> str:
+    """Return name and version of the package that has an entry point."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed package"
+
+
 def _origin(point: EntryPoint) -> str:
-    package = f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed package"
-    return f"the game {point.value} of the package {package}"
+    return f"the game {point.value} of the package {package_of(point)}"
 
 
 def _built_in() -> Iterator[AnyGame]:
@@ -63,6 +78,11 @@ def _built_in() -> Iterator[AnyGame]:
 
     for kind in BUILT_IN:
         yield kind()
+
+
+def is_built_in(name: str) -> bool:
+    """Return whether a game is one of Croupier's own."""
+    return any(game.name == name for game in _built_in())
 
 
 def register(game: AnyGame) -> None:

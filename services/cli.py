@@ -15,7 +15,7 @@ import typer
 from nats.errors import Error as NatsError
 from rich.console import Console
 
-from engine import registry
+from engine import bots, registry
 from engine.refusals import UnknownGame
 from services import cli_archive, cli_journal, cli_load, cli_play
 from services.cli_arena import arena_command
@@ -47,9 +47,12 @@ Serve = Callable[[Settings, Callable[[dict[str, Any]], None]], Coroutine[Any, An
 
 @app.callback()
 def _load_games() -> None:
-    """Name a game that does not load before anything is done, not in the middle of a match or as a journal's fault."""
+    """Name a game or computer players that do not load before anything is done.
+
+    Not in the middle of a match, nor as a journal's fault.
+    """
     try:
-        registry.games()
+        bots.load()
     except registry.GameNotLoaded as error:
         err.print(str(error), style="red", markup=False)
         raise typer.Exit(2) from None

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from engine import registry
+from engine import bots, registry
 from engine.bots import LEVELS
 from engine.refusals import Refusal
 from services.arena import Score, arena
@@ -18,7 +18,7 @@ err = Console(stderr=True, highlight=False)
 
 
 def arena_command(
-    games: Annotated[list[str] | None, typer.Argument(help="Games; all by default.")] = None,
+    games: Annotated[list[str] | None, typer.Argument(help="Games; all that have these levels by default.")] = None,
     challenger: Annotated[str, typer.Option(help=f"Level on one seat: {', '.join(LEVELS)}.")] = "clever",
     rival: Annotated[str, typer.Option(help="Level on all other seats.")] = "reckless",
     seats: Annotated[list[int] | None, typer.Option(help="Numbers of seats; 2 and 4 by default.")] = None,
@@ -33,7 +33,11 @@ def arena_command(
     challenger does not beat the rival somewhere, that is, if the interval does not lie above an even share.
     """
     options = dict(_option(text) for text in option or ())
-    names = games or [game.name for game in registry.games()]
+    played = dict.fromkeys(game.name for game in registry.games())
+    names = games or [name for name in played if {challenger, rival} <= bots.titles(name).keys()]
+    if not names:
+        err.print(f"no game has computer players of the levels {challenger!r} and {rival!r}", style="red", markup=False)
+        raise typer.Exit(2)
     beaten = True
     out.print(f"| game | seats | matches | {challenger} wins | 95 % | even share | ms {challenger} | ms {rival} |")
     out.print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |")

@@ -8,6 +8,7 @@ from engine.bots.bot import LEVELS, TITLES, Bot, Question, Seen, seen
 from engine.chance import Stream
 from engine.game import Move
 from engine.refusals import BadSeats
+from engine.registry import GameNotLoaded, games, is_built_in, is_name, made, package_of
 
 __all__ = [
     "LEVELS",
@@ -17,6 +18,7 @@ __all__ = [
     "Seen",
     "answer",
     "find",
+    "load",
     "newest",
     "register",
     "seen",
@@ -27,14 +29,40 @@ __all__ = [
 
 ENTRY_POINTS = "croupier.bots"
 """A package registers computer players of its own by an entry point in this group whose object is a `Bot` class."""
+RESERVED = frozenset({"open", "human", "default"})
+"""What stands for something else where a level could stand."""
 
 
 @cache
 def _registered() -> dict[tuple[str, int], Bot]:
     from engine.bots.registered import BOTS  # noqa: PLC0415 - bots import this package
 
-    kinds = (*BOTS, *(point.load() for point in entry_points(group=ENTRY_POINTS)))
-    return {(bot.game, bot.version): bot for bot in (kind() for kind in kinds)}
+    found = {(bot.game, bot.version): bot for bot in (kind() for kind in BOTS)}
+    origins: dict[tuple[str, int], str] = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        origin = f"the computer players {point.value} of the package {package_of(point)}"
+        bot: Bot = made(point, Bot, origin)
+        key = bot.game, bot.version
+        if is_built_in(bot.game):
+            raise GameNotLoaded(f"{origin}: {bot.game!r} is a built-in game")
+        if key in found:
+            raise GameNotLoaded(
+                f"{origin}: version {bot.version} for {bot.game} is already registered by {origins[key]}"
+            )
+        if wrong := [level for level in bot.levels if not is_name(level) or level in RESERVED]:
+            raise GameNotLoaded(f"{origin}: {wrong[0]!r} is no name for a level")
+        if not bot.levels or bot.version < 1:
+            raise GameNotLoaded(f"{origin}: they have no level, or a version below 1")
+        if all(game.name != bot.game for game in games()):
+            raise GameNotLoaded(f"{origin}: there is no game called {bot.game!r}")
+        found[key], origins[key] = bot, origin
+    return found
+
+
+def load() -> None:
+    """Load all computer players, and all games. Raises GameNotLoaded."""
+    games()
+    _registered()
 
 
 def register(bot: Bot) -> None:

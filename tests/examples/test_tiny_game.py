@@ -15,32 +15,39 @@ import pytest
 
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import view_pb2
-from engine import journal, registry
+from engine import bots, journal, registry
 from engine.audit import audit
-from services import tables
+from services import tables, wire
 from services.audit_report import WORTH_PROCESSES
+from services.play_wish import setups
 from services.stack import Stack
 from services.tables import menu
 from services.words import LANGUAGES, Catalogue, Language, Speaker
 from services.words.screen import SAY
 from tests.e2e.conftest import environment
-from tests.e2e.table import Api, Played, api, awaited, begin, connected, kept, part, refusal
+from tests.e2e.table import Api, Played, Robot, api, awaited, begin, connected, entries_of, kept, part, refusal
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "tiny_game"
 PAGE = ROOT / "docs" / "adding_a_game.md"
 BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-GROUP = "croupier.games"
+GROUP = registry.ENTRY_POINTS
+BOTS = bots.ENTRY_POINTS
 SETTINGS = dict(os.environ) | {"COLUMNS": "120", "NO_COLOR": "1"}
 
 
-def install(folder: Path, name: str, points: Mapping[str, str], module: str = "") -> Path:
+Groups = Mapping[str, Mapping[str, str]]
+
+
+def install(folder: Path, name: str, groups: Groups, module: str = "") -> Path:
     """What pip leaves of a package with one module, in a folder that is to be on the path."""
     info = folder / f"{name.replace('-', '_')}-1.0.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0.0\n")
-    lines = [f"{point} = {value}" for point, value in points.items()]
-    (info / "entry_points.txt").write_text("\n".join([f"[{GROUP}]", *lines, ""]))
+    lines = []
+    for group, points in groups.items():
+        lines += [f"[{group}]", *(f"{point} = {value}" for point, value in points.items()), ""]
+    (info / "entry_points.txt").write_text("\n".join(lines))
     if module:
         (folder / f"{name.replace('-', '_')}.py").write_text(module)
     return folder
@@ -49,7 +56,7 @@ def install(folder: Path, name: str, points: Mapping[str, str], module: str = ""
 def install_example(folder: Path, *, editable: Path | None = None) -> dict[str, str]:
     """The environment of processes that have the package, going by its pyproject.toml; perhaps as it is edited."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())
-    install(folder, project["project"]["name"], project["project"]["entry-points"][GROUP])
+    install(folder, project["project"]["name"], project["project"]["entry-points"])
     if editable is None:
         for module in project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]:
             shutil.copy(EXAMPLE / module, folder)
@@ -118,7 +125,7 @@ GOOD = "from lone_peak import LonePeak\n"
 def test_a_game_that_does_not_load_is_named_with_its_package(
     installed: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, point: str, said: str
 ):
-    install(tmp_path, "bad-game", {"bad": point}, module)
+    install(tmp_path, "bad-game", {GROUP: {"bad": point}}, module)
     for folder in (installed["PYTHONPATH"].split(os.pathsep)[0], str(tmp_path)):
         monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "bad_game", raising=False)
@@ -139,7 +146,7 @@ def test_a_game_that_does_not_load_is_named_with_its_package(
 @pytest.mark.parametrize("command", [("audit", EXAMPLE / "histories"), ("engine",), ("match",)])
 def test_no_command_goes_on_without_a_game_that_does_not_load(tmp_path: Path, command: tuple[str | Path, ...]):
     """A broken package is a fault of the installation: of no journal, and in no match."""
-    install(tmp_path, "bad-game", {"bad": "bad_game:Bad"}, "import no_such_module\n")
+    install(tmp_path, "bad-game", {GROUP: {"bad": "bad_game:Bad"}}, "import no_such_module\n")
     code, output = croupier(*command, env={"PYTHONPATH": str(tmp_path)})
     assert code == 2
     assert "the game bad_game:Bad of the package bad-game 1.0.0 does not load" in " ".join(output.split())
@@ -148,7 +155,7 @@ def test_no_command_goes_on_without_a_game_that_does_not_load(tmp_path: Path, co
 
 def test_two_rules_versions_are_two_entry_points(tmp_path: Path):
     module = (EXAMPLE / "lone_peak.py").read_text() + "\n\nclass LonePeak2(LonePeak):\n    rules_version = 2\n"
-    install(tmp_path, "lone-peak", {"one": "lone_peak:LonePeak", "two": "lone_peak:LonePeak2"}, module)
+    install(tmp_path, "lone-peak", {GROUP: {"one": "lone_peak:LonePeak", "two": "lone_peak:LonePeak2"}}, module)
     code = (
         "from engine import registry; print(registry.newest('lone_peak').rules, registry.find('lone_peak/1').rules);"
         "from engine.scenario import run; from pathlib import Path;"
@@ -161,6 +168,46 @@ def test_two_rules_versions_are_two_entry_points(tmp_path: Path):
     assert "set-up: no rules are registered as 'lone_peak/3'" in output.splitlines()[-1]
 
 
+BOT = "from lone_peak_bot import LonePeakBot\nclass Bad(LonePeakBot):"
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("import no_such_module\n", "does not load: ModuleNotFoundError: No module named"),
+        ("class Bad: pass\n", "makes no Bot but a Bad"),
+        (f"{BOT} game = 'bombenziehen'\n", "'bombenziehen' is a built-in game"),
+        (f"{BOT} game, version = 'loan_peak', 2\n", "there is no game called 'loan_peak'"),
+        (f"{BOT} pass\n", "version 1 for lone_peak is already registered by the computer players lone_peak_bot"),
+        (f"{BOT} version, levels = 2, ('open',)\n", "'open' is no name for a level"),
+        (f"{BOT} version, levels = 2, ('Very clever',)\n", "'Very clever' is no name for a level"),
+        (f"{BOT} version, levels = 2, ()\n", "they have no level"),
+    ],
+)
+def test_computer_players_that_do_not_load_are_named_with_their_package(
+    installed: dict[str, str], tmp_path: Path, module: str, said: str
+):
+    """By every command, as a game that does not load is."""
+    install(tmp_path, "worse-game", {BOTS: {"bad": "worse_game:Bad"}}, module)
+    path = f"{installed['PYTHONPATH']}{os.pathsep}{tmp_path}"
+    code, output = croupier("settings", env={"PYTHONPATH": path})
+    assert code == 2
+    told = " ".join(output.split())
+    assert "the computer players worse_game:Bad of the package worse-game 1.0.0" in told
+    assert said in told
+    assert "Traceback" not in output
+
+
+def test_two_versions_of_computer_players_are_two_entry_points(installed: dict[str, str], tmp_path: Path):
+    """New matches get the newest, what was played with the old one is computed with the old one."""
+    install(tmp_path, "worse-game", {BOTS: {"two": "worse_game:Bad"}}, f"{BOT} version = 2\n")
+    code = (
+        "from engine import bots; print([bot.version for bot in bots.versions('lone_peak')], bots.newest('lone_peak'))"
+    )
+    _, output = run("-c", code, env={"PYTHONPATH": f"{installed['PYTHONPATH']}{os.pathsep}{tmp_path}"})
+    assert output.startswith("[1, 2] <worse_game.Bad object")
+
+
 # --- the laws --------------------------------------------------------------------------------------------------------
 
 
@@ -171,7 +218,7 @@ def test_a_leak_breaks_the_law_of_secrecy(tmp_path: Path):
     """The laws, which the docs run as they should be, are no formality: told in public what was laid, they fail."""
     source = (EXAMPLE / "lone_peak.py").read_text()
     leak = source.replace("Whispered(Laid(seat, None)", "Whispered(Laid(seat, move.card)")
-    path = install(tmp_path, "lone-peak", {"lone_peak": "lone_peak:LonePeak"}, leak)
+    path = install(tmp_path, "lone-peak", {GROUP: {"lone_peak": "lone_peak:LonePeak"}}, leak)
     env = {"PYTHONPATH": f"{path}{os.pathsep}{EXAMPLE}"}
     code, output = run(*SECRECY, "-p", "lone_peak_laws", "-k", "lone_peak", env=env)
     assert code == 1
@@ -238,6 +285,38 @@ def test_a_match_through_all_services_is_verified_where_the_rules_are_and_has_un
     assert "| Player 0: hand [Gipfel " in output
     code, output = croupier("show", file, env=has_not)
     assert (code, output.strip()) == (1, "entry 0 differs (rules): no rules are registered as 'lone_peak/1'")
+
+
+@awaited
+async def against_computers(stack: Stack, made: list[pb.CreateMatchResponse]) -> None:
+    async with connected(stack) as client, api(stack) as front:
+        info = (await front.stub.ListGames(pb.ListGamesRequest(game="lone_peak"))).games[0]
+        assert [level.name for level in info.levels] == ["reckless", "clever"]
+        request = pb.CreateMatchRequest(
+            request_id=os.urandom(16),
+            options=wire.options_to_proto("lone_peak", {"rounds": 2}),
+            seats=setups(("open", "clever", "reckless"), 0),
+            fresh_code=True,
+        )
+        made.append(await client.send_create(request))
+        robot = Robot("person")
+        await client.join(made[0].match, "Anna", robot.see)
+        await robot.over
+        assert robot.seat.view["code"] == made[0].code
+        seats = setups(("open", "ruthless"), 0)
+        asked = pb.CreateMatchRequest(request_id=os.urandom(16), options=request.options, seats=seats)
+        created = front.stub.CreateMatch(asked, metadata=front.operator)
+        assert (await refusal(created))[1] == "BAD_SEATS"
+
+
+def test_computer_players_from_outside_play_and_are_computed_again(stack: Stack):
+    """Over the wire like any others; without the package an audit cannot know what they should have done."""
+    made: list[pb.CreateMatchResponse] = []
+    against_computers(stack, made)
+    moves = [entry for entry in entries_of(stack, made[0].match) if entry["kind"] == "moved"]
+    assert sorted({entry["bot"]["policy"] for entry in moves if entry["by"] == "bot"}) == ["clever", "reckless"]
+    code, output = croupier("audit", made[0].match, env=stack.environment)
+    assert (code, output.splitlines()[-1]) == (0, "0 verified, 1 consistent, 0 different")
 
 
 @awaited

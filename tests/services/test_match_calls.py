@@ -13,6 +13,7 @@ from services.commands import match_id
 from services.match.past import rematch_id
 from services.settings import Settings
 from services.wire import move_from_json
+from tests.engine.hard import HardBot
 from tests.services.match_front import OPERATOR, Served, playing, reason, refused, secret, serving, settings_for, timos
 
 
@@ -87,6 +88,18 @@ def test_the_catalogue_lists_the_games_by_name_or_just_one(settings):
             assert await refused(served.stub.ListGames(pb.ListGamesRequest(game="chess"))) == (
                 "NOT_FOUND", "UNKNOWN_GAME", {},
             )  # fmt: skip
+
+    asyncio.run(run())
+
+
+def test_levels_that_a_code_cannot_name_have_no_codes(settings):
+    """Games from outside may have levels of their own; a match with them is dealt in secret, or not at all."""
+
+    async def run():
+        async with serving(settings) as served:
+            asked = timos(seats=1, fresh_code=True)
+            asked.seats.add(kind=HardBot.levels[-1])
+            assert await refused(served.stub.CreateMatch(asked)) == ("FAILED_PRECONDITION", "NO_CODE", {})
 
     asyncio.run(run())
 

@@ -151,6 +151,7 @@ def test_without_a_clock_the_settings_one_holds():
         ({"code": CODE[:-1] + ("0" if CODE[-1] != "0" else "1")}, ("BAD_CODE", None)),
         ({"code": CODE}, ("BAD_CODE", "options")),
         ({"code": CODE, "options": {"timos_twist": {}}, "seats": [{}, {}, {}]}, ("BAD_CODE", "seats")),
+        ({"seats": [{"kind": "hard"}, {}], "fresh_code": True}, ("NO_CODE", None)),
         ({"seats": [{"kind": "hard", "thinking_ms": 60_001}, {}]}, ("MALFORMED_REQUEST", "seats")),
     ],
 )
