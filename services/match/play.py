@@ -13,7 +13,7 @@ from services import wire
 from services.commands import Receipt, Submit
 from services.match.pace import Pace
 from services.match.receipts import RETRY_MS, Courier
-from services.match.refused import Interrupted, Refused
+from services.match.refused import Interrupted, Refused, Unreadable
 from services.tokens import SeatClaim, Tokens
 
 MAX_IN_FLIGHT = 1024
@@ -119,6 +119,8 @@ class PlayStream:
 
     async def _read(self, requests: AsyncIterator[match_service_pb2.PlayRequest]) -> None:
         async for request in requests:
+            if isinstance(request, Unreadable):
+                request.refuse()
             for number, attach in enumerate(request.attach, 1):
                 self._attach(attach)
                 if number % BREATH == 0:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 from redis.exceptions import RedisError
 
@@ -39,6 +40,39 @@ class Interrupted(Refused):
 
     def __init__(self, detail: str) -> None:
         super().__init__("INTERRUPTED", detail)
+
+
+class Unreadable:
+    """Stands for a request whose bytes are no message of its call."""
+
+    def refuse(self) -> NoReturn:
+        """Raise its Refused: MALFORMED_REQUEST."""
+        raise Refused("MALFORMED_REQUEST", "these bytes are no message of this call")
+
+
+class Readable(grpc.aio.ServerInterceptor):
+    """Lets requests that cannot be read end with a typed refusal, as all others do; gRPC would say but UNKNOWN."""
+
+    def __init__(self, service: str) -> None:
+        """Look after the calls of one service, by its full name."""
+        self._prefix = f"/{service}/"
+
+    async def intercept_service(self, continuation: Any, details: Any) -> Any:
+        """Exchange what reads the requests of a call."""
+        handler = await continuation(details)
+        if handler is None or not details.method.startswith(self._prefix):
+            return handler
+        return handler._replace(request_deserializer=_or_unreadable(handler.request_deserializer))
+
+
+def _or_unreadable(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    def attempt(data: bytes) -> Any:
+        try:
+            return read(data)
+        except DecodeError:
+            return Unreadable()
+
+    return attempt
 
 
 class Limits(Protocol):
@@ -82,6 +116,8 @@ def unary(method: Callable[[S, Q, Context], Awaitable[A]]) -> Callable[[S, Q, Co
     async def call(self: S, request: Q, context: Context) -> A:
         try:
             self.limits.call(context.peer())
+            if isinstance(request, Unreadable):
+                request.refuse()
             return await method(self, request, context)
         except Exception as error:  # noqa: BLE001 - the border: nothing of an error may leave but its refusal
             await _abort(self.metrics, method.__name__, context, error)
@@ -98,6 +134,8 @@ def streaming(method: Callable[[S, Q, Context], AsyncIterator[A]]) -> Callable[[
         streams.inc()
         try:
             with self.limits.stream(context.peer()):
+                if isinstance(request, Unreadable):
+                    request.refuse()
                 async with aclosing(method(self, request, context)) as responses:  # type: ignore[type-var]  # a generator
                     async for response in responses:
                         yield response
