@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.targets import TARGETS, examples
 
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+QUICK = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 JUNK = (
     b"\x00",
     b"\xff\xfe",
