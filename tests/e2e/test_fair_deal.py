@@ -16,7 +16,7 @@ from services.commands import view_subject
 from services.settings import load
 from services.signatures import checked, read_key, signer
 from services.stack import Stack
-from tests.e2e.table import Api, Robot, api, awaited, connected, kept, until
+from tests.e2e.table import Api, Robot, access, api, awaited, connected, kept, until
 from tests.verify.javascript import NODE, verdicts
 
 SECRET_UNTIL_THE_END = ("result", "seed", "hash", "signature")
@@ -52,7 +52,7 @@ async def heard(stack: Stack, match: str) -> AsyncIterator[list[tuple[str, dict]
     async def hear(message) -> None:
         messages.append((message.subject, json.loads(message.data)))
 
-    bus = await Bus.connect(stack.nats.url, "everybody")
+    bus = await Bus.connect(stack.nats.url, "everybody", access(stack, "observer"))
     await bus.subscribe(f"view.{match}.>", hear)
     try:
         yield messages

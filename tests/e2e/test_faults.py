@@ -23,7 +23,9 @@ pytestmark = pytest.mark.timeout(180)
 def whole(shaken_stack: Stack) -> Iterator[Stack]:
     """The stack with all its parts running, before and after."""
     yield shaken_stack
-    for process in (shaken_stack.redis, shaken_stack.nats, *shaken_stack.engines, shaken_stack.match):
+    for process in (
+        shaken_stack.redis, shaken_stack.nats, shaken_stack.auth, *shaken_stack.engines, shaken_stack.match
+    ):  # fmt: skip
         process.start()
 
 

@@ -22,6 +22,7 @@ from services.engine.worker import Worker
 from services.metrics import Metrics
 from services.store import Delivery, Store, journal_key, owner_key, seed_key
 from tests.services.front import Intake, encoded, in_loop, intake
+from tests.services.guard import AS_ENGINE
 
 SERVICE = "service0"
 ALL = frozenset({"acquire", "load", "commit", "publish", "acknowledge"})
@@ -95,7 +96,7 @@ class Zombie:
     async def open(self) -> None:
         settings = self.table.front.settings
         store = await Store(settings).open()
-        bus = await Bus.connect(settings.nats_url, f"zombie-{self.number}")
+        bus = await Bus.connect(settings.nats_url, f"zombie-{self.number}", AS_ENGINE)
         self.worker = Worker(settings, store, bus, Metrics())
         publish = bus.publish
         acknowledge = store.acknowledge
