@@ -39,7 +39,8 @@ def arena_command(
         err.print(f"no game has computer players of the levels {challenger!r} and {rival!r}", style="red", markup=False)
         raise typer.Exit(2)
     beaten = True
-    out.print(f"| game | seats | matches | {challenger} wins | 95 % | even share | ms {challenger} | ms {rival} |")
+    head = f"| game | seats | matches | {challenger} wins | 95 % | even share | ms {challenger} | ms {rival} |"
+    out.print(head, soft_wrap=True)
     out.print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     for name in names:
