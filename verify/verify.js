@@ -1413,7 +1413,7 @@
   /** What a game code says: kinds of the seats, policy of the computers, all options, seed. Throws Fault. */
   function readCode(code, rules) {
     const game = GAMES[rules];
-    const letters = code.toUpperCase().replace(/[- ]/g, "").replace(/[IL]/g, "1").replace(/O/g, "0");
+    const letters = code.replaceAll("-", "");
     ensure([...letters].every((letter) => LETTERS.includes(letter)), "code", "a letter that is in no game code");
     ensure(letters.length > 4 && letters.length <= 80, "code", "a game code has more letters, or fewer");
     ensure(checkOf(letters.slice(0, -1)) === letters.slice(-1), "code", "the game code is mistyped");
@@ -1435,7 +1435,12 @@
       }
     }
     ensure(number < 1n << 40n, "code", "the game code says more than a game code can");
-    return { kinds, policy, options: completed(game, options, kinds.length), seed: bigEndian(number, 5) };
+    const all = completed(game, options, kinds.length);
+    const standard = JSON.stringify(completed(game, {}, kinds.length)) === JSON.stringify(all);
+    const spelled = [letters.slice(0, 3), ...letters.slice(3).match(/.{1,4}/g)].join("-") === code;
+    const shortest = letters.at(-2) !== "0" && !(standard && Object.keys(options).length);
+    ensure(spelled && shortest, "code", "that is not the one right spelling of a game code");
+    return { kinds, policy, options: all, seed: bigEndian(number, 5) };
   }
 
   // --- lines ---------------------------------------------------------------------------------------------------------

@@ -137,9 +137,13 @@ def test_a_code_that_says_another_match_is_named():
     code = match.created.code.encode()
     other = from_code("clever_gedreht/1", ("open", "open"), {"rounds": 6}).created.code.encode()
     mistyped = code[:-1] + (b"0" if code[-1:] != b"0" else b"1")
-    forged = [[line.replace(code, wrong) for line in match.lines] for wrong in (other, mistyped)]
-    assert [verdict["difference"]["field"] for verdict in verdicts(forged)] == ["code", "code"]
-    assert [audit(lines).difference.field for lines in forged] == ["code", "code"]
+    letters = code.decode().replace("-", "")[:-1] + "0"
+    padded = f"{letters}{codes._check(letters)}"
+    padded = "-".join([padded[:3], *(padded[i : i + 4] for i in range(3, len(padded), 4))]).encode()
+    wrongs = (other, mistyped, padded, code.lower(), code.replace(b"-", b""), b"", b"-", b"U" * 12, code + b"-")
+    forged = [[line.replace(code, wrong) for line in match.lines] for wrong in wrongs]
+    assert [verdict["difference"]["field"] for verdict in verdicts(forged)] == ["code"] * len(wrongs)
+    assert [audit(lines).difference.field for lines in forged] == ["code"] * len(wrongs)
 
 
 # --- tampered journals -----------------------------------------------------------------------------------------------
