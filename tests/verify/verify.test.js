@@ -143,6 +143,39 @@ test("the deal is told: hands, what was turned, and the pile, every card once", 
   assert.deepEqual(draws.map((draw) => draw.call), ["pick", "shuffle", "shuffle", "shuffle"]);
 });
 
+/** The lines with every `prev` recomputed, as somebody does who can write the whole file. */
+function chained(lines) {
+  let head = "0".repeat(64);
+  return lines.map((line) => {
+    const done = line.replace(/"prev":"[^"]*"/, `"prev":"${head}"`);
+    head = digest("sha256", Buffer.concat([Buffer.from(head, "hex"), Buffer.from(done)]));
+    return done;
+  });
+}
+
+// What is changed in which entry to what; where it shows as it is, and behind a recomputed chain.
+const TAMPERS = {
+  "a hash of the chain": [4, '"prev":"29', '"prev":"2a', "4 chain", "undefined"],
+  "the commitment": [0, '"a78f', '"a78e', "0 commitment", "0 commitment"],
+  "the revealed seed": [169, '"0001', '"0002', "0 commitment", "0 commitment"],
+  "no reveal": [169, /,"seed":"[^"]*"/, "", "169 reveal", "169 reveal"],
+  "the digest of the deal": [3, '"state":"22', '"state":"23', "3 deal", "3 deal"],
+  "a client seed": [2, '"626f62"', '"626f63"', "3 chain", "3 deal"],
+  "another legal move": [4, "blue-3", 'plus4","color":"blue', "4 digest", "4 digest"],
+  "an illegal move": [4, "blue-3", "pink-9", "4 legality", "4 legality"],
+  "the result": [169, "[70,0]", "[71,0]", "169 result", "169 result"],
+};
+
+for (const [name, [version, old, changed, ...expected]] of Object.entries(TAMPERS)) {
+  test(`tampered: ${name}`, () => {
+    const lines = journalOf(REFERENCE).toString().trimEnd().split("\n");
+    assert.notEqual(lines[version], lines[version].replace(old, changed));
+    lines[version] = lines[version].replace(old, changed);
+    const found = [lines, chained(lines)].map((each) => V.verify(each.join("\n")).difference);
+    assert.deepEqual(found.map((one) => (one ? `${one.version} ${one.field}` : "undefined")), expected);
+  });
+}
+
 test("the command line says what it found, and its exit code too", () => {
   const file = path.join(HISTORIES, REFERENCE);
   const said = execFileSync("node", [PROGRAM, "--deal", file], { encoding: "utf8" });
