@@ -112,6 +112,21 @@ def auth() -> None:
 
 
 @app.command(rich_help_panel=SERVICES)
+def nats_keys() -> None:
+    """Make and print new keys with which NATS and the auth service know each other, as environment variables.
+
+    The two seeds are secrets of the auth service; the two public keys belong to NATS' server (deploy/nats_access.conf).
+    """
+    from services.auth.nats_jwt import CurveKey, Issuer, new_account_seed, new_curve_seed  # noqa: PLC0415 - as above
+
+    issuer, curve = new_account_seed(), new_curve_seed()
+    sys.stdout.write(
+        f"CROUPIER_NATS_ISSUER_SEED={issuer}\nCROUPIER_NATS_CURVE_SEED={curve}\n"
+        f"NATS_ISSUER={Issuer(issuer).public}\nNATS_XKEY={CurveKey(curve).public}\n"
+    )
+
+
+@app.command(rich_help_panel=SERVICES)
 def up(
     engines: Annotated[int, typer.Option(min=1, max=64, help="How many engine workers.")] = 2,
     port: Annotated[int, typer.Option(min=0, max=65535, help="gRPC port; 0: a free one.")] = 50051,
