@@ -21,9 +21,9 @@ from services import cli_archive, cli_journal, cli_load, cli_play
 from services.cli_arena import arena_command
 from services.journals import here
 from services.local import LocalProcessError
+from services.redis_servers import StoreError
 from services.settings import Durability, Settings, SettingsError, load, settings_table
 from services.storage import StorageError
-from services.store import StoreError
 
 if TYPE_CHECKING:
     from services.stack import Stack

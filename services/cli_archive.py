@@ -11,9 +11,9 @@ from redis.exceptions import RedisError
 from services import archiver
 from services.archive import Archive
 from services.journals import here
+from services.redis_servers import StoreError
 from services.settings import Settings, SettingsError
 from services.storage import StorageError
-from services.store import StoreError
 
 
 def register(app: typer.Typer, panel: str, serve: Callable[..., None]) -> None:

@@ -1,78 +1,68 @@
-"""Many Redis commands in one write, their replies in order: the fast road for the few calls that every move takes.
+"""Many Redis commands in one write, their replies in order: the fast road for everything that is asked of Redis.
 
 It stands on redis-py's connections and hiredis' packing, without what redis-py does for each single reply (a timeout, a
-retry, a parser of its own), which at one reply a move costs more than Redis itself.
+retry, a parser of its own), which at one reply a move costs more than Redis itself. `services/cluster.py` has the same
+for a Redis Cluster.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import hiredis
-import redis.asyncio as aioredis
+from redis.exceptions import AskError, ClusterError, RedisError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 READ_BYTES = 1 << 18
 Argument = str | bytes | int
 Command = Sequence[Argument]
+IO_TIMEOUT_S = 10.0
+"""How long a server may take to answer what it need not wait for."""
+
+UNREACHABLE = (RedisConnectionError, RedisTimeoutError, ClusterError, AskError, TryAgainError)
+"""What the server that has a key answers, or does not, while it or its place in a cluster is away."""
 
 
-class Exchange:
-    """One connection, for one caller at a time."""
+class Consumer(NamedTuple):
+    """Who reads from the streams of the intake, and at most how many entries of each at once."""
 
-    def __init__(self, client: aioredis.Redis) -> None:
-        """Connect as `client` does, with the first call."""
-        self._pool = client.connection_pool
-        self._connection: Any = None
-        self._replies: hiredis.Reader
-        self._lock = asyncio.Lock()
+    group: str
+    name: str
+    batch: int
 
-    async def __call__(self, commands: Sequence[Command], timeout_s: float) -> list[Any]:
-        """Return the replies as Redis gave them, errors of single commands among them as `ResponseError`.
+    def command(self, after: Mapping[str, str], block_ms: int) -> Command:
+        """Return the read of streams, each after the given id; `block_ms` 0: without waiting."""
+        block: tuple[Argument, ...] = ("BLOCK", block_ms) if block_ms else ()
+        return (
+            "XREADGROUP", "GROUP", self.group, self.name, "COUNT", self.batch, *block,
+            "STREAMS", *after, *after.values(),
+        )  # fmt: skip
 
-        A connection that turns out to be dead is replaced once and everything sent again, so commands must bear to be
-        repeated. Raises redis' ConnectionError and TimeoutError.
-        """
-        packed = b"".join([hiredis.pack_command(tuple(command)) for command in commands])  # type: ignore[arg-type]  # of any length
-        async with self._lock:
-            fresh = self._connection is None
-            try:
-                return await self._once(packed, len(commands), timeout_s)
-            except RedisConnectionError:
-                if fresh:
-                    raise
-            return await self._once(packed, len(commands), timeout_s)
 
-    async def _once(self, packed: bytes, count: int, timeout_s: float) -> list[Any]:
-        try:
-            async with asyncio.timeout(timeout_s):
-                if self._connection is None:
-                    self._connection = self._pool.make_connection()
-                    await self._connection.connect()
-                    self._replies = hiredis.Reader(
-                        protocolError=RedisConnectionError,
-                        replyError=self._connection._parser.parse_error,  # noqa: SLF001 - names the kind of error
-                    )
-                await self._connection.send_packed_command(packed, check_health=False)
-                return await self._take(count)
-        except TimeoutError:
-            await self._drop()
-            raise RedisTimeoutError(f"Redis did not answer within {timeout_s:g} s") from None
-        except OSError as error:
-            await self._drop()
-            raise RedisConnectionError(f"the connection to Redis broke: {error!r}") from error
-        except BaseException:
-            await self._drop()
-            raise
+class _Link:
+    """A connection and what has come of its replies."""
 
-    async def _take(self, count: int) -> list[Any]:
-        """Return the next replies: all that came with one read in one go, without redis-py's way for each."""
-        stream: asyncio.StreamReader = self._connection._reader  # noqa: SLF001 - what the connection reads from
+    __slots__ = ("_connection", "_replies")
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._replies: hiredis.Reader | None = None
+
+    async def ask(self, packed: bytes, count: int) -> list[Any]:
+        """Return the replies to commands: all that came with one read in one go, without redis-py's way for each."""
+        connection, reader = self._connection, self._replies
+        if reader is None:
+            await connection.connect()
+            reader = self._replies = hiredis.Reader(
+                protocolError=RedisConnectionError,
+                replyError=connection._parser.parse_error,  # noqa: SLF001 - names the kind of error
+            )
+        await connection.send_packed_command(packed, check_health=False)
+        stream: asyncio.StreamReader = connection._reader  # noqa: SLF001 - what the connection reads from
         replies: list[Any] = []
         while len(replies) < count:
-            reply = self._replies.gets()
+            reply = reader.gets()
             if reply is not False:  # RESP2 has no reply that is False: it stands for "not enough data"
                 if isinstance(reply, RedisError) and not isinstance(reply, ResponseError):
                     raise reply
@@ -81,14 +71,89 @@ class Exchange:
             data = await stream.read(READ_BYTES)
             if not data:
                 raise RedisConnectionError("Redis closed the connection")
-            self._replies.feed(data)
+            reader.feed(data)
         return replies
 
-    async def _drop(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.disconnect(nowait=True)
+    async def close(self) -> None:
+        await self._connection.disconnect(nowait=True)
+
+
+class Exchange:
+    """Connections to one server: callers in turn share one, callers at the same time have one each."""
+
+    def __init__(self, connection: Callable[[], Any]) -> None:
+        """Connect with the first call; `connection` makes a redis-py connection that is not connected yet."""
+        self._connection = connection
+        self._idle: list[_Link] = []
+
+    async def __call__(
+        self, commands: Sequence[Command], timeout_s: float = IO_TIMEOUT_S, *, confirm: Command | None = None
+    ) -> list[Any]:
+        """Return the replies as Redis gave them, errors of single commands among them as `ResponseError`.
+
+        `confirm` is sent behind the commands, on every connection that carried some: its replies stand behind theirs. A
+        connection that turns out to be dead is replaced once and everything sent again, so commands must bear to be
+        repeated. Raises redis' ConnectionError and TimeoutError.
+        """
+        if confirm is not None:
+            commands = [*commands, confirm]
+        packed = b"".join([hiredis.pack_command(tuple(command)) for command in commands])  # type: ignore[arg-type]  # of any length
+        if self._idle:
+            try:
+                return await self._once(self._idle.pop(), packed, len(commands), timeout_s)
+            except RedisConnectionError:
+                await self.close()  # the others that lie idle will be as dead
+        return await self._once(_Link(self._connection()), packed, len(commands), timeout_s)
+
+    async def _once(self, link: _Link, packed: bytes, count: int, timeout_s: float) -> list[Any]:
+        try:
+            async with asyncio.timeout(timeout_s):
+                replies = await link.ask(packed, count)
+        except TimeoutError:
+            await link.close()
+            raise RedisTimeoutError(f"Redis did not answer within {timeout_s:g} s") from None
+        except OSError as error:
+            await link.close()
+            raise RedisConnectionError(f"the connection to Redis broke: {error!r}") from error
+        except BaseException:
+            await link.close()
+            raise
+        self._idle.append(link)
+        return replies
+
+    async def each(self, command: Command, timeout_s: float = IO_TIMEOUT_S) -> list[Any]:
+        """Return the reply of every server that holds keys to one command."""
+        return await self([command], timeout_s)
+
+    async def read(
+        self, consumer: Consumer, after: Mapping[str, str], block_ms: int, before: Sequence[Command] = ()
+    ) -> list[Any]:
+        """Read streams, each after an id; wait up to `block_ms` for the first entry (0: not at all).
+
+        `before` goes before the read, in the same round trip. Return what XREADGROUP does: pairs of a stream and its
+        entries. Raises as a call does, and any error among the replies.
+        """
+        replies = await self([*before, consumer.command(after, block_ms)], block_ms / 1000 + IO_TIMEOUT_S)
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
+        return replies[-1] or []
+
+    async def keys(self, pattern: str) -> list[bytes]:
+        """Return all keys that match a pattern, in no order; each once. Raises as a call does, and ResponseError."""
+        found: set[bytes] = set()
+        cursor: Argument = 0
+        while True:
+            [answer] = await self([("SCAN", cursor, "MATCH", pattern, "COUNT", 1000)])
+            if isinstance(answer, Exception):
+                raise answer
+            cursor, some = answer
+            found.update(some)
+            if cursor == b"0":
+                return list(found)
 
     async def close(self) -> None:
-        """Close the connection."""
-        await self._drop()
+        """Close the connections that nobody uses."""
+        idle, self._idle = self._idle, []
+        for link in idle:
+            await link.close()

@@ -369,6 +369,8 @@ class RedisServer(_Server):
         data_dir: the folder; made if it is not there.
         port: where to listen; a free one by default.
         durability: what its clients will ask of it.
+        cluster_node_timeout_ms: if given it is a node that a Redis Cluster can be made of, in which another node counts
+            as failed once it has been silent for so long.
         start_timeout_s: how long it may take to become ready, loading its data included.
 
     Raises:
@@ -381,12 +383,17 @@ class RedisServer(_Server):
         port: int | None = None,
         durability: Durability = Durability("everysec"),  # noqa: B008  it is frozen
         *,
+        cluster_node_timeout_ms: int | None = None,
         start_timeout_s: float = 60.0,
     ) -> None:
         if durability.mode == "replicas":
             raise ValueError(f"an embedded server has no replicas, and {durability} asks for them")
-        super().__init__("redis", data_dir / "redis", {"redis": port or 0}, start_timeout_s=start_timeout_s)
+        ports = {"redis": port or 0}
+        if cluster_node_timeout_ms is not None:
+            ports["bus"] = 0
+        super().__init__("redis", data_dir / "redis", ports, start_timeout_s=start_timeout_s)
         self.durability = durability
+        self._cluster_node_timeout_ms = cluster_node_timeout_ms
 
     @property
     def port(self) -> int:
@@ -402,6 +409,11 @@ class RedisServer(_Server):
         """What `Settings.redis_url` takes; raises as `port` does."""
         return f"redis://{LOOPBACK}:{self.port}/0"
 
+    @property
+    def bus_port(self) -> int:
+        """The port on which the nodes of a cluster speak to each other; raises as `port` does."""
+        return self._port("bus")
+
     def _command(self) -> Sequence[str | Path]:
         options = {
             "bind": LOOPBACK,
@@ -414,6 +426,14 @@ class RedisServer(_Server):
             "appendonly": "no" if self.durability.mode == "memory" else "yes",
             "appendfsync": "always" if self.durability.mode == "fsync" else "everysec",
         }
+        if self._cluster_node_timeout_ms is not None:
+            options |= {
+                "cluster-enabled": "yes",
+                "cluster-port": str(self.bus_port),
+                "cluster-node-timeout": str(self._cluster_node_timeout_ms),
+                "cluster-require-full-coverage": "no",
+                "repl-diskless-sync-delay": "0",
+            }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
         return [redis_program(self.durability), *arguments]
 

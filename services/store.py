@@ -8,12 +8,21 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Self, cast
 
-import redis.asyncio as aioredis
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
 from engine.journal import ENDS, Line, read
 from services.commands import Envelope, pack, partition_of
-from services.exchange import Argument, Command, Exchange
+from services.exchange import IO_TIMEOUT_S, UNREACHABLE, Argument, Command, Consumer
+from services.redis_servers import (
+    CONFIRM_MS,
+    NotDurable,
+    StoreError,
+    check_server,
+    confirmation,
+    exchange_for,
+    is_confirmed,
+)
 from services.settings import Durability, Settings
 
 LOST_FUNCTIONS = "Function not found"
@@ -24,21 +33,20 @@ WORKERS = "croupier:workers"
 PARTITIONS = "croupier:partitions"
 ARCHIVER = "croupier:archiver"
 """Who archives: like the owner of a partition."""
-MIN_REDIS = (7, 0)
-MIN_VALKEY = (8, 0)
-MIN_REDIS_FSYNC = (7, 2)
-CONFIRM_MS = 5_000
-"""How long a commit may take to become as durable as the settings ask."""
-_FUNCTIONS = files("services").joinpath("croupier.lua").read_text()
-IO_TIMEOUT_S = 10.0
 LOOKED_AT = 500
 """So many journals are looked at in one go."""
 WAITS = -1
 """In place of a retention: the match stays until it is archived."""
+_FUNCTIONS = files("services").joinpath("croupier.lua").read_text()
 
 
-class StoreError(RuntimeError):
-    """The server cannot be used; says which setting or which server is wrong and what to do."""
+class Unreachable(RedisConnectionError):
+    """The primary of some partitions is away; what was asked of the others may have been done."""
+
+    def __init__(self, partitions: Collection[int], error: Exception) -> None:
+        """Name the partitions and what came instead of an answer."""
+        super().__init__(f"partitions {sorted(partitions)} cannot be reached: {error!r}")
+        self.partitions = frozenset(partitions)
 
 
 def moves_key(partition: int) -> str:
@@ -69,6 +77,11 @@ def open_key(partition: int) -> str:
 def ended_key(partition: int) -> str:
     """Matches that have ended and wait for the archive, by the time at which they did (Unix ms)."""
     return f"croupier:{{{partition}}}:ended"
+
+
+def asked_key(partition: int) -> str:
+    """Written by whoever needs to know that what he has read is durable."""
+    return f"croupier:{{{partition}}}:asked"
 
 
 def owner_key(partition: int) -> str:
@@ -130,170 +143,182 @@ class Recorded(NamedTuple):
 
 
 class Store:
-    """A connection pool and the operations on it. Every method raises redis' errors when Redis is away."""
+    """The operations on a server or a cluster. Every method raises redis' errors when it is away.
+
+    In a cluster some of whose primaries are there that is `Unreachable`, unless a method says otherwise.
+    """
 
     def __init__(self, settings: Settings) -> None:
         """Prepare; nothing is connected before `open`."""
         self._settings = settings
-        self._redis = aioredis.Redis.from_url(
-            settings.redis_url,
-            username=settings.redis_user,
-            password=None if settings.redis_password is None else settings.redis_password.get_secret_value(),
-            protocol=2,
-            socket_timeout=IO_TIMEOUT_S,
-            socket_connect_timeout=5.0,
-            health_check_interval=15,
-        )
-        self._write = Exchange(self._redis)
-        self._reader = Exchange(self._redis)
-        self._acknowledging: list[Command] = []
-        """What goes to Redis with the next read."""
+        self._exchange = exchange_for(settings)
+        self._consumer = Consumer(GROUP, CONSUMER, settings.batch)
+        self._acknowledging: list[tuple[int, Command]] = []
+        """What goes to Redis with the next read, by partition."""
         self.durability: Durability = settings.durability
+        self._confirmation = confirmation(settings.durability)
 
     async def open(self) -> Self:
-        """Check the server and bring the functions and the number of partitions there. Raises StoreError."""
-        await self._check_server()
+        """Check the servers and bring the functions and the number of partitions there. Raises StoreError."""
+        for info in await self._infos():
+            check_server(info, self.durability, cluster=self._settings.redis_cluster)
         await self.load_functions()
         await self._check_partitions()
         return self
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._write.close()
-        await self._reader.close()
-        await self._redis.aclose()
+        await self._exchange.close()
 
-    async def _check_server(self) -> None:
-        info = await self._redis.info("server")
-        memory = await self._redis.info("memory")
-        policy = str(memory.get("maxmemory_policy", "noeviction"))
-        if policy != "noeviction":
-            raise StoreError(f"Redis may evict keys (maxmemory-policy {policy}); set it to noeviction")
-        fsync = self.durability.mode == "fsync"
-        name, floor = ("redis", MIN_REDIS_FSYNC if fsync else MIN_REDIS)
-        version = str(info["redis_version"])
-        if "valkey_version" in info:
-            name, floor, version = "valkey", MIN_VALKEY, str(info["valkey_version"])
-        if tuple(map(int, version.split(".")[:2])) < floor:
-            raise StoreError(f"{name} {version} is too old; {'.'.join(map(str, floor))} or newer is needed")
-        if fsync and not (await self._redis.info("persistence")).get("aof_enabled"):
-            raise StoreError(
-                "CROUPIER_DURABILITY: fsync needs a server with an append-only file; set appendonly to yes"
-            )
+    async def _infos(self) -> list[dict[str, str]]:
+        """Return what each primary says of itself."""
+        texts = _no_error(await self._exchange.each(("INFO",)))
+        return [dict(line.split(":", 1) for line in text.decode().splitlines() if ":" in line) for text in texts]
 
     async def load_functions(self) -> None:
-        """Load the function library if the server has not just this one."""
-        await self._redis.function_load(_FUNCTIONS, replace=True)
+        """Load the function library into every primary that has not just this one."""
+        _no_error(await self._exchange.each(("FUNCTION", "LOAD", "REPLACE", _FUNCTIONS)))
 
     async def _check_partitions(self) -> None:
         mine = self._settings.partitions
-        known = int(await self._redis.get(PARTITIONS) or 0)
+        [found] = await self._ask([("GET", PARTITIONS)])
+        known = int(found or 0)
         if known > mine:
             raise StoreError(
                 f"CROUPIER_PARTITIONS: is {mine}, but this Redis holds matches of {known}; allowed: {known} or more"
             )
         if known < mine:
-            await self._redis.set(PARTITIONS, mine)
+            await self._ask([("SET", PARTITIONS, mine)])
 
-    async def _call(self, *calls: Sequence[Any]) -> list[Any]:
-        """Call functions, each given by its name, its key or keys and its arguments; return what they return.
+    async def _ask(self, commands: Sequence[Command], partitions: Iterable[int] = ()) -> list[Any]:
+        """Return the replies to commands, each of the partition at its place in `partitions` if that is given.
 
-        A server that has lost the functions (a new primary, FUNCTION FLUSH) gets them again.
+        A server that has lost the functions (a new primary, FUNCTION FLUSH) gets them again. Raises Unreachable, or the
+        first error among the replies.
         """
-        pipeline = self._redis.pipeline(transaction=False)
-        for function, keys, *args in calls:
-            named = (keys,) if isinstance(keys, str) else keys
-            pipeline.fcall(function, len(named), *named, *args)
-        try:
-            return list(await pipeline.execute())
-        except ResponseError as error:
-            if LOST_FUNCTIONS not in str(error):
-                raise
+        return _no_error(_no_partition_away(partitions, await self._ask_any(commands)))
+
+    async def _ask_any(
+        self, commands: Sequence[Command], timeout_s: float = IO_TIMEOUT_S, *, confirm: Command | None = None
+    ) -> list[Any]:
+        """As `_ask`, with errors left among the replies; behind these stand the ones to `confirm`."""
+        if not commands:
+            return []
+        replies = await self._exchange(commands, timeout_s, confirm=confirm)
+        if any(isinstance(reply, ResponseError) and LOST_FUNCTIONS in str(reply) for reply in replies):
             await self.load_functions()
-            return await self._call(*calls)
+            return await self._ask_any(commands, timeout_s, confirm=confirm)
+        return replies
 
     # --- time and leases -----------------------------------------------------------------------------------------
 
     async def time(self) -> int:
-        """Return the server's time in Unix milliseconds."""
-        seconds, micros = await self._redis.time()
-        return int(seconds) * 1000 + int(micros) // 1000
+        """Return the server's time in Unix milliseconds; in a cluster that of the primary which is most behind."""
+        replies = await self._exchange.each(("TIME",))
+        times = [reply for reply in replies if not isinstance(reply, UNREACHABLE)] or replies
+        return min(int(seconds) * 1000 + int(micros) // 1000 for seconds, micros in _no_error(times))
 
     async def heartbeat(self, worker: str) -> list[str]:
         """Say that this worker lives for one lease more; return all live workers, ascending."""
-        (live,) = await self._call(("croupier_heartbeat", WORKERS, worker, self._settings.lease_ms))
+        [live] = await self._ask([_call("croupier_heartbeat", [WORKERS], worker, self._settings.lease_ms)])
         return [name.decode() for name in live]
 
     async def retire(self, worker: str) -> None:
         """Take a worker off the list of live ones."""
-        await self._redis.zrem(WORKERS, worker)
+        await self._ask([("ZREM", WORKERS, worker)])
 
     async def acquire(self, worker: str, partitions: Sequence[int]) -> list[Lease]:
-        """Try to own partitions; return the ones got, each with a raised epoch and an intake group that exists."""
-        if not partitions:
-            return []
+        """Try to own partitions; return the ones got, each with a raised epoch and an intake group that exists.
+
+        Those that cannot be reached are not got.
+        """
         lease_ms = self._settings.lease_ms
-        epochs = await self._call(*[("croupier_acquire", owner_key(p), worker, lease_ms) for p in partitions])
-        leases = [Lease(partition, int(epoch)) for partition, epoch in zip(partitions, epochs, strict=True) if epoch]
-        groups = self._redis.pipeline(transaction=False)
-        for lease in leases:
-            groups.xgroup_create(moves_key(lease.partition), GROUP, id="0", mkstream=True)
-        for outcome in await groups.execute(raise_on_error=False):
-            if isinstance(outcome, Exception) and "BUSYGROUP" not in str(outcome):
-                raise outcome
+        epochs = await self._ask_any([_call("croupier_acquire", [owner_key(p)], worker, lease_ms) for p in partitions])
+        got = [
+            Lease(partition, int(epoch))
+            for partition, epoch in zip(partitions, epochs, strict=True)
+            if not isinstance(epoch, UNREACHABLE) and _no_error([epoch]) != [0]
+        ]
+        groups = await self._ask_any([
+            ("XGROUP", "CREATE", moves_key(lease.partition), GROUP, "0", "MKSTREAM") for lease in got
+        ])  # fmt: skip
+        leases = []
+        for lease, outcome in zip(got, groups, strict=True):
+            if not isinstance(outcome, UNREACHABLE):
+                if isinstance(outcome, Exception) and "BUSYGROUP" not in str(outcome):
+                    raise outcome
+                leases.append(lease)
         return leases
 
     async def free(self, partitions: int) -> list[int]:
-        """Return which of the first `partitions` partitions no worker holds now, ascending."""
-        calls = self._redis.pipeline(transaction=False)
-        for partition in range(partitions):
-            calls.hmget(owner_key(partition), ["worker", "until"])
-        answers = await calls.execute()
+        """Return which of the first `partitions` partitions no worker holds now, ascending; none that is away."""
+        owners = await self._ask_any([("HMGET", owner_key(p), "worker", "until") for p in range(partitions)])
         now = await self.time()
-        return [partition for partition, (worker, until) in enumerate(answers) if not worker or int(until or 0) <= now]
+        return [
+            partition
+            for partition, owner in enumerate(owners)
+            if not isinstance(owner, UNREACHABLE) and _is_free(_no_error([owner])[0], now)
+        ]
 
     async def renew(self, worker: str, leases: Sequence[Lease]) -> list[Lease]:
-        """Renew leases; return the ones that are lost."""
-        if not leases:
-            return []
+        """Renew leases; return the ones that are lost. One that cannot be reached counts as lost."""
         lease_ms = self._settings.lease_ms
-        renewed = await self._call(
-            *[("croupier_renew", owner_key(lease.partition), worker, lease.epoch, lease_ms) for lease in leases]
-        )
-        return [lease for lease, held in zip(leases, renewed, strict=True) if not held]
+        renewed = await self._ask_any([
+            _call("croupier_renew", [owner_key(lease.partition)], worker, lease.epoch, lease_ms) for lease in leases
+        ])  # fmt: skip
+        return [
+            lease
+            for lease, held in zip(leases, renewed, strict=True)
+            if isinstance(held, UNREACHABLE) or _no_error([held]) == [0]
+        ]
 
     async def release(self, worker: str, leases: Sequence[Lease]) -> None:
-        """Give leases back; ones that are lost already stay as they are."""
-        if leases:
-            await self._call(
-                *[("croupier_release", owner_key(lease.partition), worker, lease.epoch) for lease in leases]
-            )
+        """Give leases back; ones that are lost or cannot be reached stay as they are."""
+        await self._ask_any([
+            _call("croupier_release", [owner_key(lease.partition)], worker, lease.epoch) for lease in leases
+        ])  # fmt: skip
 
     async def owns(self, worker: str, lease: Lease) -> bool:
         """Whether the lease is still this worker's."""
-        held = await self._redis.hmget(owner_key(lease.partition), ["worker", "epoch"])
-        return held == [worker.encode(), str(lease.epoch).encode()]
+        [held] = await self._ask([("HMGET", owner_key(lease.partition), "worker", "epoch")], [lease.partition])
+        return _holds(held, worker, lease)
 
-    async def holds(self, worker: str, lease: Lease, match: str, length: int) -> bool | None:
-        """Whether a match's journal has just this length; None if the lease is no longer this worker's."""
-        calls = self._redis.pipeline(transaction=False)
-        calls.hmget(owner_key(lease.partition), ["worker", "epoch"])
-        calls.xlen(journal_key(match))
-        held, actual = await calls.execute()
-        if held != [worker.encode(), str(lease.epoch).encode()]:
-            return None
-        return bool(actual == length)
+    async def holds(self, worker: str, lease: Lease, match: str, length: int, head: bytes) -> bool | None:
+        """Whether a match's journal has just this length and last hash; None if the lease is no longer this worker's.
+
+        True promises that the journal is as durable as the setting asks. Raises NotDurable if that cannot be had.
+        """
+        if self._confirmation is not None:
+            nothing = Commit(lease, match, length, head, [], None, None, ended=False, due={})
+            [result] = await self.commit(worker, [nothing])
+            return None if result == "FENCED" else result == "OK"
+        held, actual = await self._ask(
+            [("HMGET", owner_key(lease.partition), "worker", "epoch"), ("XLEN", journal_key(match))],
+            [lease.partition] * 2,
+        )
+        return bool(actual == length) if _holds(held, worker, lease) else None
 
     # --- intake --------------------------------------------------------------------------------------------------
 
-    async def append(self, envelopes: Sequence[tuple[int, Envelope]], measured: Collection[int] = ()) -> dict[int, int]:
-        """Append commands to the intake, in order; return the length after it of the `measured` partitions' intakes."""
+    async def append(
+        self, envelopes: Sequence[tuple[int, Envelope]], measured: Collection[int] = ()
+    ) -> dict[int, int | None]:
+        """Append commands to the intake, in order; return the length after it of the `measured` partitions' intakes.
+
+        None stands for a partition, measured or not, that cannot be reached: its commands may have been appended.
+        """
         commands: list[Command] = [
             ("XADD", moves_key(partition), "*", "c", pack(envelope)) for partition, envelope in envelopes
         ]
         commands += [("XLEN", moves_key(partition)) for partition in measured]
-        answers = _no_error(await self._write(commands, IO_TIMEOUT_S))
-        return dict(zip(measured, answers[len(envelopes) :], strict=True))
+        answers = await self._exchange(commands)
+        lengths: dict[int, int | None] = dict(zip(measured, answers[len(envelopes) :], strict=True))
+        for number, answer in enumerate(answers):
+            if isinstance(answer, UNREACHABLE):
+                lengths[_partition(str(commands[number][1]).encode())] = None
+            elif isinstance(answer, Exception):
+                raise answer
+        return lengths
 
     async def read(self, partitions: Sequence[int], block_ms: int) -> list[Delivery]:
         """Read new commands of several partitions, at most `batch` each; wait up to `block_ms` (0: not at all).
@@ -302,40 +327,37 @@ class Store:
         """
         if not partitions:
             return []
-        return await self._read(self._reader, dict.fromkeys(partitions, ">"), block_ms)
+        acknowledging = self._acknowledging[:]
+        commands = [command for _, command in acknowledging]
+        try:
+            found = await self._read(dict.fromkeys(partitions, ">"), block_ms, commands)
+        except UNREACHABLE:
+            self._acknowledging.clear()  # to be delivered again; kept, a primary that is away would stop all others
+            raise
+        del self._acknowledging[: len(acknowledging)]
+        return found
 
     async def read_pending(self, partitions: Sequence[int]) -> list[Delivery]:
         """Read all that was delivered but not acknowledged, whoever read it: the consumer belongs to the partition."""
         found: list[Delivery] = []
         after = dict.fromkeys(partitions, "0")
         while after:
-            batch = await self._read(self._write, after, 0)
+            batch = await self._read(after, 0)
             found += batch
             last = {delivery.partition: delivery.id for delivery in batch}
             after = {partition: last[partition] for partition in after if partition in last}
         return found
 
-    async def _read(self, client: Exchange, after: Mapping[int, str], block_ms: int) -> list[Delivery]:
-        block: tuple[Argument, ...] = ("BLOCK", block_ms) if block_ms else ()
-        streams = [moves_key(partition) for partition in after]
-        command = (
-            "XREADGROUP", "GROUP", GROUP, CONSUMER, "COUNT", self._settings.batch, *block,
-            "STREAMS", *streams, *after.values(),
-        )  # fmt: skip
-        acknowledging = self._acknowledging if client is self._reader else []
-        *_, answer = _no_error(await client([*acknowledging, command], block_ms / 1000 + IO_TIMEOUT_S))
-        del self._acknowledging[: len(acknowledging)]
-        return [delivery for stream, entries in answer or () for delivery in _deliveries(stream, entries)]
+    async def _read(self, after: Mapping[int, str], block_ms: int, before: Sequence[Command] = ()) -> list[Delivery]:
+        streams = {moves_key(partition): start for partition, start in after.items()}
+        found = await self._exchange.read(self._consumer, streams, block_ms, before)
+        _no_partition_away([_partition(stream) for stream, _ in found], [entries for _, entries in found])
+        return [delivery for stream, entries in found for delivery in _deliveries(stream, entries)]
 
     async def unacknowledged(self, partitions: Sequence[int]) -> dict[int, int]:
         """Return for each partition how many commands were delivered and not acknowledged."""
-        calls = self._redis.pipeline(transaction=False)
-        for partition in partitions:
-            calls.xpending(moves_key(partition), GROUP)
-        return {
-            partition: int(summary["pending"])
-            for partition, summary in zip(partitions, await calls.execute(), strict=True)
-        }
+        pending = await self._ask([("XPENDING", moves_key(p), GROUP) for p in partitions], partitions)
+        return {partition: int(summary[0]) for partition, summary in zip(partitions, pending, strict=True)}
 
     def acknowledge_later(self, deliveries: Iterable[Delivery], settled: Mapping[int, Sequence[str]] = {}) -> None:
         """Leave to the next `read`, or to `acknowledge`, to acknowledge commands, and to remove members of `due` (by
@@ -344,36 +366,58 @@ class Store:
         by_partition: dict[int, list[str]] = {}
         for delivery in deliveries:
             by_partition.setdefault(delivery.partition, []).append(delivery.id)
-        self._acknowledging += [("XACK", moves_key(partition), GROUP, *ids) for partition, ids in by_partition.items()]
-        self._acknowledging += [
-            ("ZREM", due_key(partition), *members) for partition, members in settled.items() if members
-        ]
+        self._acknowledging += [(at, ("XACK", moves_key(at), GROUP, *ids)) for at, ids in by_partition.items()]
+        self._acknowledging += [(at, ("ZREM", due_key(at), *members)) for at, members in settled.items() if members]
 
     @property
     def acknowledging(self) -> bool:
         """Whether `acknowledge_later` has left something."""
         return bool(self._acknowledging)
 
-    async def acknowledge(self, deliveries: Iterable[Delivery] = (), settled: Mapping[int, Sequence[str]] = {}) -> None:
-        """Do now what `acknowledge_later` leaves to the next read, and has left."""
+    async def acknowledge(
+        self, deliveries: Iterable[Delivery] = (), settled: Mapping[int, Sequence[str]] = {}, *, durably: bool = False
+    ) -> None:
+        """Do now what `acknowledge_later` leaves to the next read, and has left.
+
+        `durably`: on return that is as durable as the setting asks; raises NotDurable if it cannot be.
+        """
         self.acknowledge_later(deliveries, settled)
         if acknowledging := self._acknowledging[:]:
-            _no_error(await self._write(acknowledging, IO_TIMEOUT_S))
+            commands = [command for _, command in acknowledging]
+            confirm = self._confirmation if durably else None
+            try:
+                await self._write(commands, [at for at, _ in acknowledging], confirm=confirm)
+            except UNREACHABLE:
+                self._acknowledging.clear()  # as in `read`
+                raise
             del self._acknowledging[: len(acknowledging)]
+
+    async def _write(
+        self, commands: Sequence[Command], partitions: Sequence[int], *, confirm: Command | None
+    ) -> list[Any]:
+        """Return the replies to commands of partitions, once they are as durable as `confirm` has it.
+
+        Raises Unreachable, NotDurable, or the first error among the replies.
+        """
+        timeout_s = IO_TIMEOUT_S if confirm is None else IO_TIMEOUT_S + CONFIRM_MS / 1000
+        answers = _no_partition_away(partitions, await self._ask_any(commands, timeout_s, confirm=confirm))
+        if not all(is_confirmed(self.durability, answer) for answer in answers[len(commands) :]):
+            raise NotDurable(f"the commit is not as durable as {self.durability} asks")
+        return _no_error(answers[: len(commands)])
 
     async def trim(self, partitions: Sequence[int]) -> dict[int, int]:
         """Drop acknowledged commands from the intakes; return what is left in each: what waits or is being decided."""
-        looks = self._redis.pipeline(transaction=False)
-        for partition in partitions:
-            looks.xpending(moves_key(partition), GROUP)
-            looks.xinfo_groups(moves_key(partition))
-        answers = await looks.execute()
-        trims = self._redis.pipeline(transaction=False)
-        for partition, pending, groups in zip(partitions, answers[::2], answers[1::2], strict=True):
-            low = pending["min"] or _after(groups[0]["last-delivered-id"])
-            trims.xtrim(moves_key(partition), minid=low, approximate=False)
-            trims.xlen(moves_key(partition))
-        return dict(zip(partitions, (await trims.execute())[1::2], strict=True))
+        keys = [moves_key(partition) for partition in partitions]
+        looks: list[Command] = [("XPENDING", key, GROUP) for key in keys]
+        looks += [("XINFO", "GROUPS", key) for key in keys]
+        answers = await self._ask(looks, [*partitions] * 2)
+        trims: list[Command] = []
+        for key, pending, groups in zip(keys, answers[: len(keys)], answers[len(keys) :], strict=True):
+            low = pending[1] or _after(dict(zip(groups[0][::2], groups[0][1::2], strict=True))[b"last-delivered-id"])
+            trims.append(("XTRIM", key, "MINID", "=", low))
+        trims += [("XLEN", key) for key in keys]
+        left = (await self._ask(trims, [*partitions] * 2))[len(keys) :]
+        return dict(zip(partitions, left, strict=True))
 
     # --- journals ------------------------------------------------------------------------------------------------
 
@@ -381,68 +425,51 @@ class Store:
         """Write the entries of several matches, each match all or nothing; return what became of each.
 
         On return everything that was committed, by these or by earlier calls, is as durable as the setting asks. Raises
-        StoreError if it cannot be.
+        NotDurable if it cannot be; it may be written then.
         """
-        if not commits:
-            return []
         stays = WAITS if self._settings.archive else self._settings.retention_s
-        commands: list[Command] = [_commit_call(worker, commit, stays) for commit in commits]
-        if self.durability.mode == "fsync":
-            commands.append(("WAITAOF", 1, 0, CONFIRM_MS))
-        elif self.durability.mode == "replicas":
-            commands.append(("WAIT", self.durability.replicas, CONFIRM_MS))
-        answers = await self._write(commands, IO_TIMEOUT_S + CONFIRM_MS / 1000)
-        results = answers[: len(commits)]
-        for answer in results:
-            if isinstance(answer, Exception):
-                if LOST_FUNCTIONS not in str(answer):
-                    raise answer
-                await self.load_functions()
-                return await self.commit(worker, commits)
-        self._confirm(answers[len(commits) :])
+        commands = [_commit_call(worker, commit, stays) for commit in commits]
+        partitions = [commit.lease.partition for commit in commits]
+        results = await self._write(commands, partitions, confirm=self._confirmation)
         return [cast("CommitResult", answer.decode()) for answer in results]
-
-    def _confirm(self, answers: Sequence[Any]) -> None:
-        for answer in answers:
-            if isinstance(answer, Exception):
-                raise answer
-            reached = answer[0] if self.durability.mode == "fsync" else answer
-            if reached < (self.durability.replicas or 1):
-                raise StoreError(f"the commit is not as durable as {self.durability} asks")
 
     async def load(self, matches: Sequence[str]) -> list[Recorded]:
         """Return what is recorded of matches; no lines for one that does not exist (any more)."""
-        calls = self._redis.pipeline(transaction=False)
-        for match in matches:
-            calls.execute_command("XRANGE", journal_key(match), "-", "+")
-            calls.get(seed_key(match))
-        answers = await calls.execute()
-        return [Recorded(_lines(entries), seed) for entries, seed in zip(answers[::2], answers[1::2], strict=True)]
+        commands: list[Command] = [("XRANGE", journal_key(match), "-", "+") for match in matches]
+        commands += [("GET", seed_key(match)) for match in matches]
+        answers = await self._ask(commands, [partition_of(match) for match in matches] * 2)
+        seeds = answers[len(matches) :]
+        return [Recorded(_lines(entries), seed) for entries, seed in zip(answers, seeds, strict=False)]
 
     async def lines(self, match: str, start: int = 0, count: int = 1000) -> list[bytes]:
         """Return up to `count` lines of a journal from version `start`."""
-        entries = await self._redis.execute_command("XRANGE", journal_key(match), f"{start + 1}-0", "+", "COUNT", count)
-        return _lines(entries)
+        command = ("XRANGE", journal_key(match), f"{start + 1}-0", "+", "COUNT", count)
+        return _lines((await self._ask([command], [partition_of(match)]))[0])
 
     async def last_line(self, match: str) -> bytes | None:
-        """Return the last line of a journal, None if there is no journal."""
-        entries = await self._redis.execute_command("XREVRANGE", journal_key(match), "+", "-", "COUNT", 1)
+        """Return the last line of a journal, None if there is no journal.
+
+        It is as durable as the setting asks: who reads the end of a match reads its seed. Raises NotDurable.
+        """
+        commands: list[Command] = [("XREVRANGE", journal_key(match), "+", "-", "COUNT", 1)]
+        if self._confirmation is not None:  # which waits for what its own connection has written
+            commands.append(("SET", asked_key(partition_of(match)), ""))
+        entries = (await self._write(commands, [partition_of(match)] * 2, confirm=self._confirmation))[0]
         return next(iter(_lines(entries)), None)
 
     async def matches(self, partition: int | None = None) -> list[str]:
         """Return the ids of all matches that Redis holds, or of those of a partition, ascending."""
         pattern = "croupier:{*}:journal:*" if partition is None else f"croupier:{{{partition}}}:journal:*"
-        return sorted([key.decode().rpartition(":")[2] async for key in self._redis.scan_iter(pattern, count=1000)])
+        return sorted(key.decode().rpartition(":")[2] for key in await self._exchange.keys(pattern))
 
     async def ended_matches(self) -> list[str]:
         """Return the ids of all matches in Redis whose journals have ended, ascending."""
         known = await self.matches()
         ended: list[str] = []
         for first in range(0, len(known), LOOKED_AT):
-            calls = self._redis.pipeline(transaction=False)
-            for match in known[first : first + LOOKED_AT]:
-                calls.execute_command("XREVRANGE", journal_key(match), "+", "-", "COUNT", 1)
-            for match, entries in zip(known[first:], await calls.execute(), strict=False):
+            some = known[first : first + LOOKED_AT]
+            answers = await self._ask([("XREVRANGE", journal_key(match), "+", "-", "COUNT", 1) for match in some])
+            for match, entries in zip(some, answers, strict=True):
                 ended += [match for line in _lines(entries) if isinstance(read(line).body, ENDS)]
         return ended
 
@@ -450,87 +477,103 @@ class Store:
 
     async def archiver(self, worker: str, lease_ms: int) -> int | None:
         """Become or remain the one who archives, for so long; return the epoch, None if another one is."""
-        (epoch,) = await self._call(("croupier_acquire", ARCHIVER, worker, lease_ms))
+        [epoch] = await self._ask([_call("croupier_acquire", [ARCHIVER], worker, lease_ms)])
         return int(epoch) or None
 
     async def no_archiver(self, worker: str, epoch: int) -> None:
         """Stop being the one who archives."""
-        await self._call(("croupier_release", ARCHIVER, worker, epoch))
+        await self._ask([_call("croupier_release", [ARCHIVER], worker, epoch)])
 
     async def waiting(self, partitions: Sequence[int], until: int, count: int) -> list[str]:
         """Return up to `count` matches that wait for the archive since `until` (Unix ms) or longer."""
-        calls = self._redis.pipeline(transaction=False)
-        for partition in partitions:
-            calls.zrangebyscore(ended_key(partition), "-inf", until, start=0, num=count)
-        return [match.decode() for found in await calls.execute() for match in found][:count]
+        options = ("-inf", until, "LIMIT", 0, count)
+        answers = await self._ask([("ZRANGEBYSCORE", ended_key(p), *options) for p in partitions], partitions)
+        return [match.decode() for found in answers for match in found][:count]
 
     async def count_waiting(self, partitions: Sequence[int]) -> int:
         """Return how many matches wait for the archive."""
-        calls = self._redis.pipeline(transaction=False)
-        for partition in partitions:
-            calls.zcard(ended_key(partition))
-        return sum(await calls.execute())
+        return sum(await self._ask([("ZCARD", ended_key(p)) for p in partitions], partitions))
 
     async def put_off(self, matches: Sequence[str], until: int) -> None:
         """Let matches wait until a time (Unix ms)."""
-        calls = self._redis.pipeline(transaction=False)
-        for match in matches:
-            calls.zadd(ended_key(partition_of(match)), {match: until}, xx=True)
-        await calls.execute()
+        partitions = [partition_of(match) for match in matches]
+        waits = zip(partitions, matches, strict=True)
+        await self._ask([("ZADD", ended_key(p), "XX", until, match) for p, match in waits], partitions)
 
     async def drop(self, drops: Sequence[Drop]) -> list[bool]:
         """Let archived journals go from Redis; return for each whether it was that journal that is (or was) there."""
-        calls = [
-            ("croupier_drop", (journal_key(one.match), ended_key(partition_of(one.match))), *one) for one in drops
-        ]  # fmt: skip
-        return [bool(gone) for gone in await self._call(*calls)] if calls else []
+        calls = [_call("croupier_drop", _archived_keys(one.match), *one) for one in drops]
+        return [bool(gone) for gone in await self._ask(calls, [partition_of(one.match) for one in drops])]
 
     async def enlist(self, matches: Sequence[str]) -> int:
         """Let ended matches stay in Redis until they are archived; return how many of them are there."""
-        calls = [
-            ("croupier_enlist", (journal_key(match), ended_key(partition_of(match))), match) for match in matches
-        ]  # fmt: skip
-        return sum(await self._call(*calls)) if calls else 0
+        calls = [_call("croupier_enlist", _archived_keys(match), match) for match in matches]
+        return sum(await self._ask(calls, [partition_of(match) for match in matches]))
 
     # --- lobby index and due decisions ---------------------------------------------------------------------------
 
     async def lobby(self, partition: int) -> dict[str, bytes]:
         """Return the summaries of the partition's open matches by match id."""
-        found = await self._redis.hgetall(open_key(partition))
-        return {cast("bytes", match).decode(): cast("bytes", summary) for match, summary in found.items()}
+        [found] = await self._ask([("HGETALL", open_key(partition))], [partition])
+        return {match.decode(): summary for match, summary in zip(found[::2], found[1::2], strict=True)}
 
     async def lobby_entry(self, match: str) -> bytes | None:
         """Return the summary of an open match."""
-        found = await self._redis.hget(open_key(partition_of(match)), match)
+        partition = partition_of(match)
+        [found] = await self._ask([("HGET", open_key(partition), match)], [partition])
         return cast("bytes | None", found)
 
     async def next_due(self, partitions: Sequence[int], after: int = 0) -> dict[int, int]:
         """Return for each partition the earliest time (ms) not before `after` at which something is due, if any is."""
-        calls = self._redis.pipeline(transaction=False)
-        for partition in partitions:
-            calls.zrangebyscore(due_key(partition), after, "+inf", start=0, num=1, withscores=True)
-        answers = await calls.execute()
-        return {partition: int(found[0][1]) for partition, found in zip(partitions, answers, strict=True) if found}
+        options = (after, "+inf", "WITHSCORES", "LIMIT", 0, 1)
+        answers = await self._ask([("ZRANGEBYSCORE", due_key(p), *options) for p in partitions], partitions)
+        return {partition: int(found[1]) for partition, found in zip(partitions, answers, strict=True) if found}
 
     async def due(self, partitions: Sequence[int], now: int, count: int) -> dict[int, list[str]]:
         """Return the members that are due by `now` (ms), at most `count` a partition.
 
         Earliest first; decisions of the same time by prompt, then by seat.
         """
-        calls = self._redis.pipeline(transaction=False)
-        for partition in partitions:
-            calls.zrangebyscore(due_key(partition), "-inf", now, start=0, num=count, withscores=True)
-        answers = await calls.execute()
-        return {
-            partition: [member for _, _, member in sorted((at, *_turn(name.decode())) for name, at in found)]
-            for partition, found in zip(partitions, answers, strict=True)
-            if found
-        }
+        options = ("-inf", now, "WITHSCORES", "LIMIT", 0, count)
+        answers = await self._ask([("ZRANGEBYSCORE", due_key(p), *options) for p in partitions], partitions)
+        return {partition: _by_turn(found) for partition, found in zip(partitions, answers, strict=True) if found}
 
     async def postpone(self, partition: int, due: Mapping[str, int]) -> None:
         """Set the time of due members."""
         if due:
-            await self._redis.zadd(due_key(partition), dict(due))
+            scores = [part for member, at in due.items() for part in (at, member)]
+            await self._ask([("ZADD", due_key(partition), *scores)], [partition])
+
+
+def _no_partition_away(partitions: Iterable[int], replies: list[Any]) -> list[Any]:
+    """Return the replies, each of the partition at its place. Raises Unreachable."""
+    away = {at: reply for at, reply in zip(partitions, replies, strict=False) if isinstance(reply, UNREACHABLE)}
+    if away:
+        raise Unreachable(away.keys(), next(iter(away.values())))
+    return replies
+
+
+def _call(function: str, keys: Sequence[str], *args: Argument) -> Command:
+    return ("FCALL", function, len(keys), *keys, *args)
+
+
+def _archived_keys(match: str) -> list[str]:
+    return [journal_key(match), ended_key(partition_of(match))]
+
+
+def _is_free(owner: Sequence[bytes | None], now: int) -> bool:
+    worker, until = owner
+    return not worker or int(until or 0) <= now
+
+
+def _holds(owner: Sequence[bytes | None], worker: str, lease: Lease) -> bool:
+    return list(owner) == [worker.encode(), str(lease.epoch).encode()]
+
+
+def _by_turn(found: Sequence[bytes]) -> list[str]:
+    """Return due members, each followed by its time, by time, and at the same time by prompt and seat."""
+    timed = zip(found[::2], found[1::2], strict=True)
+    return [member for _, _, member in sorted((int(at), *_turn(name.decode())) for name, at in timed)]
 
 
 def _turn(member: str) -> tuple[tuple[int, ...], str]:
@@ -540,7 +583,7 @@ def _turn(member: str) -> tuple[tuple[int, ...], str]:
 
 def _no_error(answers: list[Any]) -> list[Any]:
     for answer in answers:
-        if isinstance(answer, ResponseError):
+        if isinstance(answer, Exception):
             raise answer
     return answers
 
@@ -564,11 +607,15 @@ def _commit_call(worker: str, commit: Commit, stays: int) -> Command:
 
 
 def _lines(entries: Any) -> list[bytes]:
-    return [fields[b"line"] for _, fields in entries or ()]
+    return [fields[1] if fields[0] == b"line" else fields[3] for _, fields in entries or ()]
+
+
+def _partition(key: bytes) -> int:
+    return int(key[key.index(b"{") + 1 : key.index(b"}")])
 
 
 def _deliveries(stream: bytes, entries: Any) -> Iterable[Delivery]:
-    partition = int(stream[stream.index(b"{") + 1 : stream.index(b"}")])
+    partition = _partition(stream)
     for entry_id, fields in entries:
         text = entry_id.decode()
         known = dict(zip(fields[::2], fields[1::2], strict=True)) if fields else {}

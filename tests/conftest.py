@@ -1,12 +1,19 @@
-"""Real servers for the tests: one Redis and one NATS for each test process, on free ports and in a temporary folder."""
+"""Real servers for the tests: one Redis and one NATS for each test process, on free ports and in a temporary folder.
 
+`CROUPIER_TEST_CLUSTERS=1` puts a Redis Cluster and a NATS cluster in their places.
+"""
+
+import os
 from collections.abc import Iterator
 
 import pytest
 import redis
 
 from services.local import NatsServer, RedisServer
+from services.local_clusters import NatsCluster, RedisCluster, ask
 from tests.services.guard import GUARD
+
+CLUSTERS = os.environ.get("CROUPIER_TEST_CLUSTERS") == "1"
 
 
 @pytest.fixture(scope="session")
@@ -23,13 +30,39 @@ def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer
         yield server
 
 
+@pytest.fixture(scope="session")
+def redis_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluster]:
+    """A running cluster of three primaries with a replica each, shared as `redis_server` is."""
+    with RedisCluster(tmp_path_factory.mktemp("redis-cluster")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def nats_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsCluster]:
+    """A running cluster of three servers, guarded and shared as `guarded_nats_server` is."""
+    with NatsCluster(tmp_path_factory.mktemp("nats-cluster"), config_extra=GUARD.config()) as cluster:
+        yield cluster
+
+
 @pytest.fixture
-def redis_url(redis_server: RedisServer) -> str:
+def redis_cluster_url(redis_cluster: RedisCluster) -> str:
+    """The URLs of a cluster as empty as a new one."""
+    for node in redis_cluster.primaries():
+        ask(node, "FLUSHALL")
+        ask(node, "FUNCTION", "FLUSH")
+    return redis_cluster.url
+
+
+@pytest.fixture
+def redis_url(request: pytest.FixtureRequest) -> str:
     """The URL of a server as empty as a new one: no keys and no function libraries."""
-    with redis.Redis.from_url(redis_server.url) as client:
+    if CLUSTERS:
+        return str(request.getfixturevalue("redis_cluster_url"))
+    server: RedisServer = request.getfixturevalue("redis_server")
+    with redis.Redis.from_url(server.url) as client:
         client.flushall()
         client.function_flush()
-    return redis_server.url
+    return server.url
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +73,6 @@ def guarded_nats_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Na
 
 
 @pytest.fixture
-def nats_url(guarded_nats_server: NatsServer) -> str:
+def nats_url(request: pytest.FixtureRequest) -> str:
     """The URL of a guarded server. It keeps nothing: core NATS forgets a message once it is delivered."""
-    return guarded_nats_server.url
+    return str(request.getfixturevalue("nats_cluster" if CLUSTERS else "guarded_nats_server").url)

@@ -5,7 +5,7 @@ The epoch of a lease fences off whoever has lost it without noticing, so nothing
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import structlog
@@ -94,9 +94,9 @@ class Leases:
         """Renew all leases and move one step towards an even share."""
         if self._aside:
             return
-        live = await self._store.heartbeat(self._worker)
         for lease in await self._store.renew(self._worker, [held.lease for held in self.held.values()]):
             self.drop(lease, "lost")
+        live = await self._store.heartbeat(self._worker)
         wanted = share(self._settings.partitions, self._worker, live)
         keep = sorted(self.held)[:wanted]
         for partition, held in self.held.items():
@@ -125,6 +125,11 @@ class Leases:
         self._metrics.lease_changes.labels(change).inc()
         log.info("partition_dropped", change=change, partition=lease.partition)
         self.lost(held)
+
+    def drop_partitions(self, partitions: Iterable[int]) -> None:
+        """Forget the leases of partitions that cannot be reached; they are acquired anew once they can."""
+        for held in [self.held[partition] for partition in partitions if partition in self.held]:
+            self.drop(held.lease, "lost")
 
     async def give_back(self, leases: list[Lease]) -> None:
         """Give leases back, so that another worker need not wait for them to run out."""

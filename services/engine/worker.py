@@ -27,10 +27,11 @@ from services.engine.live import Limits, Live, Message
 from services.engine.queries import Queries
 from services.engine.thinkers import Decision, Thinkers
 from services.metrics import Metrics
+from services.redis_servers import StoreError
 from services.sealing import Sealer
 from services.settings import Settings
 from services.signatures import signer
-from services.store import Commit, Delivery, Store, StoreError
+from services.store import Commit, Delivery, Store
 
 log = structlog.get_logger()
 
@@ -119,6 +120,7 @@ class Worker:
                     await self._turn()
                 except (RedisError, StoreError, BusDown) as error:
                     log.warning("batch_interrupted", error=repr(error))
+                    self.leases.drop_partitions(getattr(error, "partitions", ()))
                     self._suspect()
                     await asyncio.sleep(RETRY_S)
                 except Exception:
@@ -478,7 +480,7 @@ class Worker:
                 count = self._what(group, item.envelope, receipt)
                 counts[count] = counts.get(count, 0) + 1
         if refused:
-            await self._store.acknowledge(refused)
+            await self._store.acknowledge(refused, durably=True)
         views = len(messages)
         messages += [(f"receipts.{service}", data) for service, batch in receipts.items() for data in parcels(batch)]
         try:
@@ -576,7 +578,7 @@ class Worker:
             await self._load([group])
             if group.live is None:
                 return None
-            holds = await self._store.holds(self.name, held.lease, match, group.live.committed)
+            holds = await self._store.holds(self.name, held.lease, match, group.live.committed, group.live.head)
             if holds is None:
                 self.leases.drop(held.lease, "lost")
                 return None

@@ -195,10 +195,15 @@ class Courier:
             for waiting in batch:
                 self._settle(waiting, _interrupted(waiting.id, "the intake did not confirm the command"))
             return
+        away = {partition for partition, length in lengths.items() if length is None}
         for waiting in batch:
+            if waiting.partition in away:
+                self._settle(waiting, _interrupted(waiting.id, "the intake of its partition is away"))
             waiting.appended = True
         now = asyncio.get_running_loop().time()
         for partition, length in lengths.items():
+            if length is None:
+                continue
             if length > self._intake_limit:
                 self._full[partition] = now + FULL_FOR_S
             else:

@@ -12,6 +12,7 @@ from croupier.v1 import match_service_pb2 as pb
 from services.commands import match_id
 from services.match.limits import address_of
 from services.match.pace import Pace
+from tests.services.front import peek
 from tests.services.match_front import (
     OPERATOR,
     playing,
@@ -212,7 +213,7 @@ def test_a_full_intake_refuses_at_once_and_takes_commands_again_when_it_is_read(
             waiting = [asyncio.ensure_future(served.stub.CreateMatch(timos())) for _ in range(7)]
 
             async def full() -> bool:
-                return await served.store._redis.xlen("croupier:{0}:moves") >= 6
+                return await peek(served.store, "XLEN", "croupier:{0}:moves") >= 6
 
             await until(full)
             refusals = []
@@ -262,12 +263,12 @@ def test_a_command_that_was_refused_for_the_load_never_was_one(redis_url, nats_u
     async def run():
         settings = settings_for(redis_url, nats_url, intake_limit=1, partitions=1)
         async with serving(settings) as served:
-            await served.store._redis.xadd("croupier:{0}:moves", {"c": b"x"})
-            await served.store._redis.xadd("croupier:{0}:moves", {"c": b"x"})
+            await peek(served.store, "XADD", "croupier:{0}:moves", "*", "c", b"x")
+            await peek(served.store, "XADD", "croupier:{0}:moves", "*", "c", b"x")
             first = asyncio.ensure_future(served.stub.CreateMatch(timos()))  # tells how full it is
 
             async def appended() -> bool:
-                return await served.store._redis.xlen("croupier:{0}:moves") == 3
+                return await peek(served.store, "XLEN", "croupier:{0}:moves") == 3
 
             await until(appended)
             identity = secret()
@@ -275,9 +276,9 @@ def test_a_command_that_was_refused_for_the_load_never_was_one(redis_url, nats_u
             while await reason(served.stub.CreateMatch(timos(identity))) != "OVERLOADED":
                 assert asyncio.get_running_loop().time() - began < 20
                 identity = secret()
-            length = await served.store._redis.xlen("croupier:{0}:moves")
+            length = await peek(served.store, "XLEN", "croupier:{0}:moves")
             await asyncio.sleep(0.3)
-            assert await served.store._redis.xlen("croupier:{0}:moves") == length
+            assert await peek(served.store, "XLEN", "croupier:{0}:moves") == length
             first.cancel()
             async with working(settings):
                 match = match_id(identity, 1)

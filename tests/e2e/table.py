@@ -21,8 +21,9 @@ from engine.audit import Verdict, audit
 from services import wire
 from services.bus import Access
 from services.client import Client, RefusedError, Seat
-from services.commands import partition_of
+from services.local_clusters import RedisCluster
 from services.stack import Stack
+from services.store import journal_key
 
 PATIENCE_S = 90
 OPTIONAL_MOVE = 0.2
@@ -256,8 +257,10 @@ async def begin(
 
 def kept(stack: Stack, match: str) -> list[tuple[bytes, bytes]]:
     """The lines and hashes of a journal as Redis has them."""
-    with redis.Redis.from_url(stack.redis.url) as client:
-        entries = client.xrange(f"croupier:{{{partition_of(match)}}}:journal:{match}")
+    key = journal_key(match)
+    server = stack.redis.primary_of(key) if isinstance(stack.redis, RedisCluster) else stack.redis
+    with redis.Redis.from_url(server.url) as client:
+        entries = client.xrange(key)
     assert [number for number, _ in entries] == [b"%d-0" % (n + 1) for n in range(len(entries))]
     return [(fields[b"line"], fields[b"hash"]) for _, fields in entries]
 

@@ -21,7 +21,7 @@ from services.engine.leases import Held
 from services.engine.worker import Worker
 from services.metrics import Metrics
 from services.store import Delivery, Store, journal_key, owner_key, seed_key
-from tests.services.front import Intake, encoded, in_loop, intake
+from tests.services.front import Intake, encoded, in_loop, intake, peek
 from tests.services.guard import AS_ENGINE
 
 SERVICE = "service0"
@@ -133,7 +133,7 @@ class Zombie:
         worker._cache.clear()
         worker.leases.held.clear()
         await self._at("acquire")
-        await worker._store._redis.hset(owner_key(table.partition), "until", 0)
+        await peek(worker._store, "HSET", owner_key(table.partition), "until", 0)
         (lease,) = await worker._store.acquire(worker.name, [table.partition])
         worker.leases.held[table.partition] = held = Held(lease, 0)
         envelopes = [(number, Envelope(SERVICE, number, command)) for number, command in self.commands]
@@ -176,9 +176,8 @@ class Table:
         number = folded.to_act[0]
         seat = next(one for one in seats if one.seat == number)
         moves = [seat.submit(folded.prompts[number], encoded(folded, move)) for move in folded.legal(number)[:2]]
-        store = front.store._redis
-        journal = await store.dump(journal_key(folded.id))
-        return cls(front, folded, journal, await store.get(seed_key(folded.id)), moves)
+        journal = await peek(front.store, "DUMP", journal_key(folded.id))
+        return cls(front, folded, journal, await peek(front.store, "GET", seed_key(folded.id)), moves)
 
     async def seat_zombies(self, count: int, gates: frozenset[str]) -> None:
         """Give the first move to all, the other answer as well to every second: in front of it, or behind."""
@@ -192,11 +191,8 @@ class Table:
 
     async def live(self, choose: Callable[[list[int]], int]) -> None:
         """Play one schedule from the same beginning, and look at what is left."""
-        store = self.front.store._redis
-        again = store.pipeline()
-        again.restore(journal_key(self.match.id), 0, self._journal, replace=True)
-        again.set(seed_key(self.match.id), self._seed)
-        await again.execute()
+        await peek(self.front.store, "RESTORE", journal_key(self.match.id), 0, self._journal, "REPLACE")
+        await peek(self.front.store, "SET", seed_key(self.match.id), self._seed)
         self.published, self.acknowledged, self.turns = [], [], Turns()
         await self.turns.run([zombie.live() for zombie in self.zombies], choose)
         await self._check()

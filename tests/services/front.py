@@ -43,7 +43,7 @@ from services.engine.worker import Worker
 from services.metrics import Metrics
 from services.sealing import Sealer
 from services.settings import Settings
-from services.store import Lease, Recorded, Store
+from services.store import Lease, Recorded, Store, due_key, owner_key
 from tests.services.guard import AS_ENGINE, AS_MATCH
 
 SEED_KEY = "5eed" * 16
@@ -54,8 +54,15 @@ _numbers = itertools.count(1)
 
 
 def settings_for(redis_url: str, nats_url: str, **changes: Any) -> Settings:
-    quick = {"partitions": 4, "lease_ms": 400, "block_ms": 20, "batch": 64, "seed_key": SEED_KEY}
+    quick: dict[str, Any] = {"partitions": 4, "lease_ms": 400, "block_ms": 20, "batch": 64, "seed_key": SEED_KEY}
+    quick["redis_cluster"] = "," in redis_url
     return Settings(redis_url=redis_url, nats_url=nats_url, **(quick | changes))
+
+
+async def peek(store: Store, *command: str | bytes | int) -> Any:
+    """Ask Redis past the store's own operations; return its raw reply."""
+    [reply] = await store._ask([command])
+    return reply
 
 
 def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
@@ -276,7 +283,7 @@ class Intake:
     async def take_over(self, match: str, worker: str = "another") -> Lease:
         """Take a match's partition by force, as the next owner does once a lease has run out."""
         partition = partition_of(match)
-        await self.store._redis.hset(f"croupier:{{{partition}}}:owner", "until", 0)
+        await peek(self.store, "HSET", owner_key(partition), "until", 0)
         (lease,) = await self.store.acquire(worker, [partition])
         return lease
 
@@ -418,11 +425,11 @@ class Intake:
 
     async def due(self, match: str) -> dict[str, int]:
         """What is due for a match, whenever."""
-        members = await self.store._redis.zrange(
-            f"croupier:{{{partition_of(match)}}}:due", 0, -1, withscores=True
-        )  # fmt: skip
+        members = await peek(self.store, "ZRANGE", due_key(partition_of(match)), 0, -1, "WITHSCORES")
         return {
-            member.decode().removeprefix(f"{match}:"): int(at) for member, at in members if match in member.decode()
+            member.decode().removeprefix(f"{match}:"): int(at)
+            for member, at in zip(members[::2], members[1::2], strict=True)
+            if match in member.decode()
         }
 
     async def comes_due(self, match: str, names: set[str]) -> None:

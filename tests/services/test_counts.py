@@ -6,7 +6,6 @@ looking after leases and intakes once in a while, is stopped or left out.
 """
 
 import asyncio
-import contextlib
 import math
 import re
 from collections import Counter
@@ -60,13 +59,16 @@ class Wire:
         last: list[tuple[bytearray, bytearray]] = []
 
         async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter, side: int) -> None:
-            with contextlib.suppress(OSError):
+            try:
                 while data := await source.read(1 << 20):
                     if not last or (side == 0 and last[0][1]):
                         last[:] = [(bytearray(), bytearray())]
                         self.exchanges.append(last[0])
                     last[0][side].extend(data)
                     sink.write(data)
+            except OSError:
+                pass
+            finally:
                 sink.close()
 
         for work in (pump(reader, back, 0), pump(there, writer, 1)):

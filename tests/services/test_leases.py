@@ -12,7 +12,7 @@ from services.local import ServiceProcess
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import WORKERS, owner_key
-from tests.services.front import SEED_KEY, Intake, Running, Seat, creation, in_loop, intake, until
+from tests.services.front import SEED_KEY, Intake, Running, Seat, creation, in_loop, intake, peek, until
 from tests.services.guard import GUARD
 
 ALONE = (
@@ -65,6 +65,7 @@ def worker_process(front: Intake, folder, name: str):
     settings = front.settings
     env = {
         "CROUPIER_REDIS_URL": settings.redis_url,
+        "CROUPIER_REDIS_CLUSTER": str(settings.redis_cluster).lower(),
         "CROUPIER_NATS_URL": settings.nats_url,
         "CROUPIER_PARTITIONS": str(settings.partitions),
         "CROUPIER_LEASE_MS": str(settings.lease_ms),
@@ -79,7 +80,7 @@ def worker_process(front: Intake, folder, name: str):
 async def owners(front: Intake) -> set[str]:
     """The names of all workers that own a partition."""
     keys = [f"croupier:{{{partition}}}:owner" for partition in range(front.settings.partitions)]
-    return {name.decode() for key in keys if (name := await front.store._redis.hget(key, "worker"))}
+    return {name.decode() for key in keys if (name := await peek(front.store, "HGET", key, "worker"))}
 
 
 @in_loop
@@ -260,6 +261,6 @@ async def test_after_two_rounds_partitions_are_spread_evenly_whoever_comes_or_go
             await spread(everybody)
         lost = everybody.pop(1)
         for held in lost.held.values():  # a lease later
-            await front.store._redis.hset(owner_key(held.partition), "until", 0)
-        await front.store._redis.zadd(WORKERS, {"worker 3": 0})
+            await peek(front.store, "HSET", owner_key(held.partition), "until", 0)
+        await peek(front.store, "ZADD", WORKERS, 0, "worker 3")
         await spread(everybody)

@@ -12,6 +12,7 @@ from services.match.receipts import MEASURED_EACH_S, Courier
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import Store, moves_key
+from tests.services.front import peek
 from tests.services.guard import AS_MATCH
 from tests.services.match_front import ScriptedOwner, settings_for
 
@@ -178,9 +179,9 @@ def test_over_its_limit_a_partition_takes_nothing_until_it_is_looked_at_again(re
                 await asyncio.sleep(MEASURED_EACH_S * 1.5)
             assert (await sent.call(within=0.1)).reason == "OVERLOADED"
             assert sent.courier.send(Start(other), 1e12, Forgetful()) is None
-            length = await sent.store._redis.xlen(moves_key(int(MATCH[:3])))
+            length = await peek(sent.store, "XLEN", moves_key(int(MATCH[:3])))
             assert length == 4
-            await sent.store._redis.delete(moves_key(int(MATCH[:3])))
+            await peek(sent.store, "DEL", moves_key(int(MATCH[:3])))
             await asyncio.sleep(0.25)
             assert sent.courier.send(MOVE, 1e12, Forgetful()) is None
             await asyncio.sleep(MEASURED_EACH_S * 1.5)
@@ -225,7 +226,7 @@ def test_without_redis_the_outcome_is_open_and_without_nats_nothing_is_sent(tmp_
                 await sent.bus.wait_connected()
                 sent.courier.send(MOVE, 1e12, Forgetful())
                 await asyncio.sleep(0.5)
-                assert await sent.store._redis.xlen(moves_key(int(MATCH[:3]))) == 1
+                assert await peek(sent.store, "XLEN", moves_key(int(MATCH[:3]))) == 1
 
         asyncio.run(run())
 
@@ -243,7 +244,7 @@ def test_what_was_given_up_before_it_could_be_appended_is_not_appended_later(tmp
                 assert (await first).reason == (await second).reason == "OUTCOME_UNKNOWN"
                 redis.resume()
                 await asyncio.sleep(0.2)
-                assert await sent.store._redis.xlen(moves_key(int(MATCH[:3]))) == 1
+                assert await peek(sent.store, "XLEN", moves_key(int(MATCH[:3]))) == 1
 
         asyncio.run(run())
 

@@ -8,16 +8,15 @@ from engine import registry
 from services.commands import ViewQuestion, partition_of
 from services.engine.live import Live
 from services.store import due_key
-from tests.services.front import Intake, in_loop, intake, until
+from tests.services.front import Intake, in_loop, intake, peek, until
 
 IDLE_BYTES = 16 * 1024
 
 
 async def memory(front: Intake, match: str) -> dict[str, int]:
     """Bytes of every key that is there for a match, and of the partition's due decisions."""
-    store = front.store._redis
-    names = [key async for key in store.scan_iter(match=f"*{match}*")] + [due_key(partition_of(match))]
-    return {str(name): await store.memory_usage(name, samples=0) or 0 for name in names}
+    names = [key.decode() for key in await front.store._exchange.keys(f"*{match}*")] + [due_key(partition_of(match))]
+    return {name: await peek(front.store, "MEMORY", "USAGE", name, "SAMPLES", 0) or 0 for name in names}
 
 
 @pytest.mark.parametrize("game", sorted({one.name for one in registry.games()}))

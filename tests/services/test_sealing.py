@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from services.sealing import KEY_ID, NONCE, TAG, Sealer, SealError
 from services.settings import SettingsError, load
-from tests.services.front import SEED_KEY, in_loop, intake
+from tests.services.front import SEED_KEY, in_loop, intake, peek
 
 KEY, OTHER = bytes(range(32)), bytes(range(32, 64))
 MATCH, ANOTHER = "000" + "a" * 22, "000" + "b" * 22
@@ -97,17 +97,16 @@ async def test_redis_never_holds_the_seed_of_a_running_match(redis_url, nats_url
 
 
 async def everything(front) -> bytes:
-    client = front.store._redis
     found = []
-    async for key in client.scan_iter():
-        kind = await client.type(key)
-        reading = {
-            b"stream": lambda key: client.execute_command("XRANGE", key, "-", "+"),
-            b"hash": client.hgetall,
-            b"zset": lambda key: client.zrange(key, 0, -1),
-            b"string": client.get,
-        }[kind]
-        found += flat(await reading(key))
+    for keys in await front.store._exchange.each(("KEYS", "*")):
+        for key in map(bytes.decode, keys):
+            reading = {
+                b"stream": ("XRANGE", key, "-", "+"),
+                b"hash": ("HGETALL", key),
+                b"zset": ("ZRANGE", key, 0, -1),
+                b"string": ("GET", key),
+            }[await peek(front.store, "TYPE", key)]
+            found += flat(await peek(front.store, *reading))
     return b"\n".join(found)
 
 

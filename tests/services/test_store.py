@@ -1,4 +1,4 @@
-"""The contract of the store, on a real server."""
+"""The contract of the store, on a real server and on a real cluster."""
 
 import asyncio
 import contextlib
@@ -9,16 +9,16 @@ import pytest
 import redis
 
 from engine.journal import Line
-from services import store as module
+from services import redis_servers
 from services.commands import ENVELOPES, Abort, Envelope
 from services.local import RedisServer
+from services.redis_servers import StoreError
 from services.settings import Durability
 from services.store import (
     Commit,
     Lease,
     Recorded,
     Store,
-    StoreError,
     due_key,
     journal_key,
     moves_key,
@@ -26,11 +26,16 @@ from services.store import (
     owner_key,
     seed_key,
 )
-from tests.services.front import in_loop, settings_for, until
+from tests.services.front import in_loop, peek, settings_for, until
 
 MATCH = "002" + "a" * 22
 OTHER = "003" + "b" * 22
 A, B = "worker a", "worker b"
+
+
+@pytest.fixture(params=["redis_url", "redis_cluster_url"], ids=["server", "cluster"])
+def url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(request.param))
 
 
 @asynccontextmanager
@@ -71,7 +76,7 @@ async def lease_of(store: Store, worker: str = A, partition: int = 2) -> Lease:
 async def expire(store: Store, *partitions: int) -> None:
     """Let leases run out, without waiting for it."""
     for partition in partitions:
-        await store._redis.hset(owner_key(partition), "until", 1)
+        await peek(store, "HSET", owner_key(partition), "until", 1)
 
 
 async def append(store: Store, partition: int, count: int) -> list[str]:
@@ -89,14 +94,14 @@ def reasons(deliveries) -> list[str]:
 
 class TestLeases:
     @in_loop
-    async def test_a_partition_has_one_owner(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_a_partition_has_one_owner(self, url):
+        async with opened(url) as store:
             assert [lease.partition for lease in await store.acquire(A, [0, 1])] == [0, 1]
             assert [lease.partition for lease in await store.acquire(B, [1, 2])] == [2]
 
     @in_loop
-    async def test_an_epoch_is_raised_at_each_acquisition_and_never_restarts(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_an_epoch_is_raised_at_each_acquisition_and_never_restarts(self, url):
+        async with opened(url) as store:
             epochs = [(await lease_of(store)).epoch]
             epochs.append((await lease_of(store)).epoch)
             await store.release(A, [Lease(2, epochs[-1])])
@@ -104,19 +109,19 @@ class TestLeases:
             await expire(store, 2)
             epochs.append((await lease_of(store, A)).epoch)
             assert epochs == [1, 2, 3, 4]
-            assert await store._redis.ttl(owner_key(2)) == -1
+            assert await peek(store, "TTL", owner_key(2)) == -1
 
     @in_loop
-    async def test_a_lease_that_has_run_out_can_be_had_by_another_and_only_then(self, redis_url):
-        async with opened(redis_url, lease_ms=200, block_ms=20) as store:
+    async def test_a_lease_that_has_run_out_can_be_had_by_another_and_only_then(self, url):
+        async with opened(url, lease_ms=200, block_ms=20) as store:
             await lease_of(store, A)
             assert await store.acquire(B, [2]) == []
             await until(lambda: store.acquire(B, [2]))
             assert await store.acquire(A, [2]) == []
 
     @in_loop
-    async def test_renewing_keeps_a_lease_and_names_the_lost_ones(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_renewing_keeps_a_lease_and_names_the_lost_ones(self, url):
+        async with opened(url) as store:
             kept, lost = await store.acquire(A, [2, 3])
             await expire(store, 2, 3)
             await lease_of(store, B, 3)
@@ -125,8 +130,8 @@ class TestLeases:
             assert await store.renew(A, []) == []
 
     @in_loop
-    async def test_the_lease_of_an_earlier_acquisition_is_lost_also_for_its_own_worker(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_the_lease_of_an_earlier_acquisition_is_lost_also_for_its_own_worker(self, url):
+        async with opened(url) as store:
             old, new = await lease_of(store), await lease_of(store)
             assert await store.renew(A, [old, new]) == [old]
             assert not await store.owns(A, old)
@@ -134,8 +139,8 @@ class TestLeases:
             assert not await store.owns(B, new)
 
     @in_loop
-    async def test_releasing_frees_at_once_and_never_takes_from_another(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_releasing_frees_at_once_and_never_takes_from_another(self, url):
+        async with opened(url) as store:
             mine = await lease_of(store, A)
             await store.release(A, [mine])
             theirs = await lease_of(store, B)
@@ -144,8 +149,8 @@ class TestLeases:
             assert await store.owns(B, theirs)
 
     @in_loop
-    async def test_free_are_the_partitions_never_held_released_or_run_out(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_free_are_the_partitions_never_held_released_or_run_out(self, url):
+        async with opened(url) as store:
             assert await store.free(4) == [0, 1, 2, 3]
             leases = await store.acquire(A, [0, 1, 3])
             assert await store.free(4) == [2]
@@ -154,8 +159,8 @@ class TestLeases:
             assert await store.free(4) == [0, 2, 3]
 
     @in_loop
-    async def test_live_workers_are_the_ones_heard_of_within_a_lease(self, redis_url):
-        async with opened(redis_url, lease_ms=200, block_ms=20) as store:
+    async def test_live_workers_are_the_ones_heard_of_within_a_lease(self, url):
+        async with opened(url, lease_ms=200, block_ms=20) as store:
             assert await store.heartbeat("b") == ["b"]
             assert await store.heartbeat("a") == ["a", "b"]
             await store.retire("b")
@@ -167,8 +172,8 @@ class TestLeases:
             await until(is_alone)
 
     @in_loop
-    async def test_what_was_appended_before_there_was_any_owner_is_read_by_the_first(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_what_was_appended_before_there_was_any_owner_is_read_by_the_first(self, url):
+        async with opened(url) as store:
             sent = await append(store, 2, 2)
             await lease_of(store)
             assert reasons(await store.read([2], 0)) == sent
@@ -176,8 +181,8 @@ class TestLeases:
 
 class TestIntake:
     @in_loop
-    async def test_commands_of_several_partitions_are_read_each_in_order(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_commands_of_several_partitions_are_read_each_in_order(self, url):
+        async with opened(url) as store:
             await store.acquire(A, [0, 1, 2])
             sent = {partition: await append(store, partition, 3) for partition in (0, 1, 2)}
             found = await store.read([0, 2], 1000)
@@ -189,16 +194,16 @@ class TestIntake:
             assert await store.read([], 1000) == []
 
     @in_loop
-    async def test_appending_tells_how_long_each_intake_is(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_appending_tells_how_long_each_intake_is(self, url):
+        async with opened(url) as store:
             envelope = Envelope("s", 1, Abort(MATCH, ""))
             assert await store.append([(2, envelope), (3, envelope), (2, envelope)], [2, 3]) == {2: 2, 3: 1}
             assert await store.append([(3, envelope)]) == {}
             assert await store.append([(2, envelope)], [2]) == {2: 3}
 
     @in_loop
-    async def test_a_delivery_carries_the_milliseconds_of_its_id(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_a_delivery_carries_the_milliseconds_of_its_id(self, url):
+        async with opened(url) as store:
             await lease_of(store)
             before = await store.time()
             await append(store, 2, 1)
@@ -207,8 +212,8 @@ class TestIntake:
             assert delivery.id.startswith(f"{delivery.at}-")
 
     @in_loop
-    async def test_one_read_takes_at_most_a_batch_of_each_partition(self, redis_url):
-        async with opened(redis_url, batch=2) as store:
+    async def test_one_read_takes_at_most_a_batch_of_each_partition(self, url):
+        async with opened(url, batch=2) as store:
             await store.acquire(A, [0, 1])
             await append(store, 0, 3)
             await append(store, 1, 3)
@@ -216,8 +221,8 @@ class TestIntake:
             assert reasons(await store.read([0, 1], 0)) == ["0/2", "1/2"]
 
     @in_loop
-    async def test_a_blocked_read_wakes_for_a_command(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_a_blocked_read_wakes_for_a_command(self, url):
+        async with opened(url) as store:
             await store.acquire(A, [0, 1])
             reading = asyncio.create_task(store.read([0, 1], 2000))
             await asyncio.sleep(0.05)
@@ -226,8 +231,8 @@ class TestIntake:
             assert reasons(await reading) == ["1/0"]
 
     @in_loop
-    async def test_what_is_not_acknowledged_is_found_whoever_read_it_however_much_it_is(self, redis_url):
-        async with opened(redis_url, batch=2) as old, opened(redis_url, batch=2) as new:
+    async def test_what_is_not_acknowledged_is_found_whoever_read_it_however_much_it_is(self, url):
+        async with opened(url, batch=2) as old, opened(url, batch=2) as new:
             await old.acquire(A, [0, 1])
             sent = await append(old, 0, 5) + await append(old, 1, 1)
             taken = [delivery for _ in range(3) for delivery in await old.read([0, 1], 0)]
@@ -240,8 +245,8 @@ class TestIntake:
             assert await new.read_pending([]) == []
 
     @in_loop
-    async def test_trimming_drops_only_what_lies_below_everything_unacknowledged_and_unread(self, redis_url):
-        async with opened(redis_url, batch=3) as store:
+    async def test_trimming_drops_only_what_lies_below_everything_unacknowledged_and_unread(self, url):
+        async with opened(url, batch=3) as store:
             await store.acquire(A, [0, 1])
             await append(store, 0, 5)
             assert await store.trim([0, 1]) == {0: 5, 1: 0}
@@ -254,16 +259,16 @@ class TestIntake:
             assert reasons(await store.read([0], 0)) == ["0/3", "0/4"]
 
     @in_loop
-    async def test_an_entry_without_a_command_is_delivered_too(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_an_entry_without_a_command_is_delivered_too(self, url):
+        async with opened(url) as store:
             await lease_of(store)
-            await store._redis.xadd(moves_key(2), {"x": "y"})
+            await peek(store, "XADD", moves_key(2), "*", "x", "y")
             (delivery,) = await store.read([2], 0)
             assert delivery.data == b""
 
     @in_loop
-    async def test_acknowledging_also_removes_what_is_settled_of_due(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_acknowledging_also_removes_what_is_settled_of_due(self, url):
+        async with opened(url) as store:
             await lease_of(store)
             await store.postpone(2, {"a": 1, "b": 2, "c": 3})
             await append(store, 2, 1)
@@ -275,19 +280,19 @@ class TestIntake:
 
 class TestCommit:
     @in_loop
-    async def test_entries_are_stored_by_their_versions_with_line_and_hash(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_entries_are_stored_by_their_versions_with_line_and_hash(self, url):
+        async with opened(url) as store:
             lease = await lease_of(store)
             assert await store.commit(A, [commit(lease, 0, 2)]) == ["OK"]
             assert await store.commit(A, [commit(lease, 2, 1)]) == ["OK"]
-            assert await store._redis.xrange(journal_key(MATCH)) == [
-                (b"%d-0" % (version + 1), {b"line": line(version).data, b"hash": line(version).hash})
+            assert await peek(store, "XRANGE", journal_key(MATCH), "-", "+") == [
+                [b"%d-0" % (version + 1), [b"line", line(version).data, b"hash", line(version).hash]]
                 for version in range(3)
             ]
 
     @in_loop
-    async def test_what_was_committed_can_be_read_whole_and_in_parts(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_what_was_committed_can_be_read_whole_and_in_parts(self, url):
+        async with opened(url) as store:
             await store.commit(A, [commit(await lease_of(store), 0, 4, seed=b"s" * 32)])
             data = [line(version).data for version in range(4)]
             assert await store.load([MATCH, OTHER]) == [Recorded(data, b"s" * 32), Recorded([], None)]
@@ -299,8 +304,8 @@ class TestCommit:
             assert await store.matches(3) == []
 
     @in_loop
-    async def test_another_length_or_another_last_hash_is_a_conflict_that_writes_nothing(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_another_length_or_another_last_hash_is_a_conflict_that_writes_nothing(self, url):
+        async with opened(url) as store:
             lease = await lease_of(store)
             await store.commit(A, [commit(lease, 0, 2)])
             before = await self.everything(store)
@@ -317,8 +322,8 @@ class TestCommit:
             assert await self.everything(store) == before
 
     @in_loop
-    async def test_another_worker_or_epoch_is_fenced_and_writes_nothing(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_another_worker_or_epoch_is_fenced_and_writes_nothing(self, url):
+        async with opened(url) as store:
             old = await lease_of(store)
             await store.commit(A, [commit(old, 0, 2)])
             new = await lease_of(store)
@@ -331,7 +336,7 @@ class TestCommit:
             assert await store.commit(A, [commit(new, 2, **full)]) == ["FENCED"]
             await store.acquire(A, [2])
             assert await store.commit("", [commit(new, 2, **full)]) == ["FENCED"]
-            await store._redis.delete(owner_key(2))
+            await peek(store, "DEL", owner_key(2))
             assert await store.commit(A, [commit(new, 2, **full)]) == ["FENCED"]
             after = await self.everything(store)
             after.pop(owner_key(2).encode(), None)
@@ -340,18 +345,22 @@ class TestCommit:
 
     async def everything(self, store: Store) -> dict[bytes, bytes]:
         """All keys of the server and what they hold."""
-        return {key: await store._redis.dump(key) for key in await store._redis.keys()}
+        return {
+            key: await peek(store, "DUMP", key.decode())
+            for keys in await store._exchange.each(("KEYS", "*"))
+            for key in keys
+        }
 
     @in_loop
-    async def test_a_lease_that_ran_out_but_was_taken_by_nobody_still_commits(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_a_lease_that_ran_out_but_was_taken_by_nobody_still_commits(self, url):
+        async with opened(url) as store:
             lease = await lease_of(store)
             await expire(store, 2)
             assert await store.commit(A, [commit(lease, 0)]) == ["OK"]
 
     @in_loop
-    async def test_a_commit_without_entries_checks_just_as_much_and_writes_nothing(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_a_commit_without_entries_checks_just_as_much_and_writes_nothing(self, url):
+        async with opened(url) as store:
             lease = await lease_of(store)
             await store.commit(A, [commit(lease, 0, 2)])
             before = await self.everything(store)
@@ -363,13 +372,13 @@ class TestCommit:
             assert await self.everything(store) == before
 
     @in_loop
-    async def test_nothing_at_all_to_commit_is_no_trouble(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_nothing_at_all_to_commit_is_no_trouble(self, url):
+        async with opened(url) as store:
             assert await store.commit(A, []) == []
 
     @in_loop
-    async def test_each_match_of_a_batch_over_several_partitions_has_its_own_result(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_each_match_of_a_batch_over_several_partitions_has_its_own_result(self, url):
+        async with opened(url) as store:
             two, three = await store.acquire(A, [2, 3])
             first = "002" + "c" * 22
             fenced = Lease(3, three.epoch + 1)
@@ -387,8 +396,8 @@ class TestCommit:
             assert [len(recorded.lines) for recorded in await store.load([MATCH, OTHER, first])] == [3, 3, 1]
 
     @in_loop
-    async def test_bytes_of_any_kind_are_kept(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_bytes_of_any_kind_are_kept(self, url):
+        async with opened(url) as store:
             lease = await lease_of(store)
             data = bytes(range(256))
             odd = Line(0, data, data[:32])
@@ -397,28 +406,28 @@ class TestCommit:
             assert await store.commit(A, [commit(lease, 1, head=data[:32])]) == ["OK"]
 
     @in_loop
-    async def test_the_seed_is_kept_until_the_end_and_only_then_the_match_begins_to_expire(self, redis_url):
-        async with opened(redis_url, retention_s=1000) as store:
+    async def test_the_seed_is_kept_until_the_end_and_only_then_the_match_begins_to_expire(self, url):
+        async with opened(url, retention_s=1000) as store:
             lease = await lease_of(store)
             await store.commit(A, [commit(lease, 0, seed=b"s" * 32)])
             await store.commit(A, [commit(lease, 1)])
             assert (await store.load([MATCH]))[0].seed == b"s" * 32
-            assert await store._redis.ttl(journal_key(MATCH)) == -1
-            assert await store._redis.ttl(seed_key(MATCH)) == -1
+            assert await peek(store, "TTL", journal_key(MATCH)) == -1
+            assert await peek(store, "TTL", seed_key(MATCH)) == -1
             await store.commit(A, [commit(lease, 2, ended=True)])
             assert (await store.load([MATCH]))[0].seed is None
-            assert 990 < await store._redis.ttl(journal_key(MATCH)) <= 1000
-            assert await store._redis.exists(seed_key(MATCH)) == 0
+            assert 990 < await peek(store, "TTL", journal_key(MATCH)) <= 1000
+            assert await peek(store, "EXISTS", seed_key(MATCH)) == 0
 
     @in_loop
-    async def test_a_match_that_begins_and_ends_in_one_commit_leaves_no_seed(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_a_match_that_begins_and_ends_in_one_commit_leaves_no_seed(self, url):
+        async with opened(url) as store:
             await store.commit(A, [commit(await lease_of(store), 0, 2, seed=b"s" * 32, ended=True)])
             assert (await store.load([MATCH]))[0].seed is None
 
     @in_loop
-    async def test_the_lobby_index_is_written_kept_and_cleared_as_the_commit_says(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_the_lobby_index_is_written_kept_and_cleared_as_the_commit_says(self, url):
+        async with opened(url) as store:
             lease = await lease_of(store)
             await store.commit(A, [commit(lease, 0, lobby=b'{"n":1}')])
             assert await store.lobby(2) == {MATCH: b'{"n":1}'}
@@ -428,35 +437,35 @@ class TestCommit:
             await store.commit(A, [commit(lease, 3, lobby="remove")])
             assert await store.lobby(2) == {}
             assert await store.lobby_entry(MATCH) is None
-            assert await store._redis.exists(open_key(2)) == 0
+            assert await peek(store, "EXISTS", open_key(2)) == 0
 
     @in_loop
-    async def test_due_decisions_are_added_or_moved_and_never_removed(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_due_decisions_are_added_or_moved_and_never_removed(self, url):
+        async with opened(url) as store:
             lease = await lease_of(store)
             await store.commit(A, [commit(lease, 0, due={"a": 10, "b": 20})])
             await store.commit(A, [commit(lease, 1, due={"b": 5, "c": 1_796_005_974_123})])
             await store.commit(A, [commit(lease, 2)])
-            found = await store._redis.zrange(due_key(2), 0, -1, withscores=True)
-            assert found == [(b"b", 5), (b"a", 10), (b"c", 1_796_005_974_123)]
+            found = await peek(store, "ZRANGE", due_key(2), 0, -1, "WITHSCORES")
+            assert found == [b"b", b"5", b"a", b"10", b"c", b"1796005974123"]
 
     @in_loop
-    async def test_holds_is_true_for_the_owner_and_the_present_length_only(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_holds_is_true_for_the_owner_and_the_present_length_only(self, url):
+        async with opened(url) as store:
             lease = await lease_of(store)
             await store.commit(A, [commit(lease, 0, 2)])
-            assert await store.holds(A, lease, MATCH, 2) is True
-            assert await store.holds(A, lease, MATCH, 1) is False
-            assert await store.holds(A, lease, OTHER.replace("003", "002"), 0) is True
-            assert await store.holds(B, lease, MATCH, 2) is None
+            assert await store.holds(A, lease, MATCH, 2, line(1).hash) is True
+            assert await store.holds(A, lease, MATCH, 1, line(0).hash) is False
+            assert await store.holds(A, lease, OTHER.replace("003", "002"), 0, bytes(32)) is True
+            assert await store.holds(B, lease, MATCH, 2, line(1).hash) is None
             await store.acquire(A, [2])
-            assert await store.holds(A, lease, MATCH, 2) is None
+            assert await store.holds(A, lease, MATCH, 2, line(1).hash) is None
 
 
 class TestDue:
     @in_loop
-    async def test_what_is_due_comes_earliest_first_and_no_more_than_asked_for(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_what_is_due_comes_earliest_first_and_no_more_than_asked_for(self, url):
+        async with opened(url) as store:
             await store.postpone(0, {"c": 30, "a": 10, "b": 20, "d": 31})
             await store.postpone(1, {"e": 31})
             await store.postpone(1, {})
@@ -465,15 +474,15 @@ class TestDue:
             assert await store.due([0, 1], 9, 10) == {}
 
     @in_loop
-    async def test_decisions_of_the_same_time_come_by_prompt_and_seat(self, redis_url):
+    async def test_decisions_of_the_same_time_come_by_prompt_and_seat(self, url):
         """So computer players that think for the same time move in the same order wherever a match is dealt again."""
-        async with opened(redis_url) as store:
+        async with opened(url) as store:
             await store.postpone(0, dict.fromkeys(["m:2:9", "m:10:9", "m:1:12", "m:idle"], 10) | {"m:0:13": 9})
             assert await store.due([0], 10, 10) == {0: ["m:0:13", "m:idle", "m:2:9", "m:10:9", "m:1:12"]}
 
     @in_loop
-    async def test_the_next_time_at_which_something_is_due_is_known(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_the_next_time_at_which_something_is_due_is_known(self, url):
+        async with opened(url) as store:
             await store.postpone(0, {"a": 10, "b": 20})
             assert await store.next_due([0, 1]) == {0: 10}
             assert await store.next_due([0, 1], 11) == {0: 20}
@@ -483,9 +492,12 @@ class TestDue:
 
 class TestServer:
     @in_loop
-    async def test_functions_that_the_server_has_lost_are_loaded_again(self, redis_url):
-        async with opened(redis_url) as store:
-            lost = store._redis.function_flush
+    async def test_functions_that_the_server_has_lost_are_loaded_again(self, url):
+        async with opened(url) as store:
+
+            async def lost():
+                assert set(await store._exchange.each(("FUNCTION", "FLUSH"))) == {b"OK"}
+
             await lost()
             assert await store.heartbeat(A) == [A]
             await lost()
@@ -499,11 +511,11 @@ class TestServer:
             assert await store.free(4) == [0, 1, 2, 3]
 
     @in_loop
-    async def test_another_version_of_the_functions_is_replaced(self, redis_url):
-        async with opened(redis_url) as store:
+    async def test_another_version_of_the_functions_is_replaced(self, url):
+        async with opened(url) as store:
             other = "#!lua name=croupier\nredis.register_function('croupier_commit', function() return 'OK' end)"
-            await store._redis.function_load(other, replace=True)
-            async with opened(redis_url) as newer:
+            await store._exchange.each(("FUNCTION", "LOAD", "REPLACE", other))
+            async with opened(url) as newer:
                 assert await newer.commit(B, [commit(Lease(2, 1), 0)]) == ["FENCED"]
 
     @in_loop
@@ -525,16 +537,17 @@ class TestServer:
             ({"redis_version": "7.2.4", "valkey_version": "8.0.0"}, "fsync", None),
         ],
     )
-    def test_a_server_that_is_too_old_is_refused(self, redis_url, monkeypatch, info, durability, says):
+    def test_a_server_that_is_too_old_is_refused(self, url, monkeypatch, info, durability, says):
         @in_loop
         async def run():
-            store = Store(settings_for(redis_url, "nats://127.0.0.1:1", durability=durability))
-            ask = store._redis.info
+            store = Store(settings_for(url, "nats://127.0.0.1:1", durability=durability))
+            real = (await store._infos())[0]
+            real.pop("valkey_version", None)
 
-            async def answer(section):
-                return info if section == "server" else await ask(section)
+            async def infos():
+                return [real | info]
 
-            monkeypatch.setattr(store._redis, "info", answer)
+            monkeypatch.setattr(store, "_infos", infos)
             try:
                 if says is None:
                     await store.open()
@@ -547,15 +560,15 @@ class TestServer:
         run()
 
     @in_loop
-    async def test_fewer_partitions_than_there_are_matches_for_are_refused_and_more_are_remembered(self, redis_url):
-        async with opened(redis_url, partitions=4):
+    async def test_fewer_partitions_than_there_are_matches_for_are_refused_and_more_are_remembered(self, url):
+        async with opened(url, partitions=4):
             pass
-        async with opened(redis_url, partitions=8):
+        async with opened(url, partitions=8):
             pass
         with pytest.raises(StoreError, match="CROUPIER_PARTITIONS: is 4, but this Redis holds matches of 8"):
-            async with opened(redis_url, partitions=4):
+            async with opened(url, partitions=4):
                 pass
-        async with opened(redis_url, partitions=8):
+        async with opened(url, partitions=8):
             pass
 
 
@@ -584,7 +597,7 @@ class TestDurability:
 
     @in_loop
     async def test_a_replica_confirms_and_without_it_nothing_counts(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(module, "CONFIRM_MS", 300)
+        monkeypatch.setattr(redis_servers, "CONFIRM_MS", 300)
         with RedisServer(tmp_path / "1") as primary, RedisServer(tmp_path / "2") as replica:
             with redis.Redis.from_url(primary.url) as client:
                 client.config_set("repl-diskless-sync-delay", 0)
@@ -603,7 +616,7 @@ class TestDurability:
                 await asyncio.sleep(0.2)  # it may answer once more before it stops
                 with pytest.raises(StoreError, match="not as durable as replicas:1"):
                     await store.commit(A, [commit(lease, 1)])
-                await store._redis.connection_pool.disconnect()  # on a new connection nothing was written yet
+                await store._exchange.close()  # on a new connection nothing was written yet
                 with pytest.raises(StoreError, match="not as durable as replicas:1"):
                     await store.commit(A, [commit(lease, 2, 0)])
                 replica.resume()

@@ -26,6 +26,7 @@ from tests.services.front import (
     in_loop,
     intake,
     joining,
+    peek,
     until,
 )
 
@@ -243,7 +244,6 @@ class TestRedisGone:
                 seats = await front.match(clock=60_000)
                 await front.play(seats, 2)
                 server.restart()
-                await front.store._redis.connection_pool.disconnect()
                 await front.play(seats, 2)
                 assert (await front.folded(seats[0].match)).version == 7
 
@@ -460,10 +460,10 @@ class TestOldOwner:
                 running.freeze_leases()
                 gate = running.store.after["read"] = Gate(when=bool)
                 if what == "an unreadable command":
-                    await front.store._redis.xadd(moves_key(partition_of(match)), {"c": b"\xff"})
+                    await peek(front.store, "XADD", moves_key(partition_of(match)), "*", "c", b"\xff")
                 else:
                     running.worker._cache.clear()
-                    await front.store._redis.delete(seed_key(match))
+                    await peek(front.store, "DEL", seed_key(match))
                     await front.send(move)
                 await gate.closed_on_somebody()
                 await front.take_over(match)
@@ -683,8 +683,8 @@ class TestPoison:
             (seats,) = await self.in_one_partition(front, 1)
             elsewhere = msgspec.structs.replace(seats[0].submit(3, NONSENSE), match="001" + seats[0].match[3:])
             for data in (b"", b"\xff\xff", msgspec.msgpack.encode(["a", 1, ["dance", seats[0].match]])):
-                await front.store._redis.xadd(moves_key(0), {"c": data})
-            await front.store._redis.xadd(moves_key(0), {"d": b"no command at all"})
+                await peek(front.store, "XADD", moves_key(0), "*", "c", data)
+            await peek(front.store, "XADD", moves_key(0), "*", "d", b"no command at all")
             for service, command in (
                 ("a b", seats[0].submit(3, NONSENSE)),
                 ("a\r\nPUB x 0", seats[0].submit(3, NONSENSE)),
@@ -693,7 +693,7 @@ class TestPoison:
                 ("service", msgspec.structs.replace(elsewhere, match="../etc")),
             ):
                 envelope = msgspec.msgpack.encode([service, 1, command])
-                await front.store._redis.xadd(moves_key(0), {"c": envelope})
+                await peek(front.store, "XADD", moves_key(0), "*", "c", envelope)
             await front.play(seats, 2)
             await front.settled()
             assert running.count("internal_errors_total") == 9
@@ -707,7 +707,7 @@ class TestPoison:
             await front.done(timed)
             watch = await front.seated(timed.match, 2)
             _, move = await front.next_move(sick)
-            await front.store._redis.delete(seed_key(sick[0].match))
+            await peek(front.store, "DEL", seed_key(sick[0].match))
             running.worker._cache.clear()
             await front.store.postpone(0, {f"{sick[0].match}:idle": 1})
             assert await front.refused(move) == "INTERNAL"

@@ -11,7 +11,7 @@ from services.bus import NoAnswer
 from services.commands import Abort, Join, Kick, Leave, Receipt, Start, ViewQuestion, match_id
 from services.engine import worker as module
 from services.local import NatsServer
-from tests.services.front import Gate, Intake, Seat, creation, encoded, in_loop, intake, joining, until
+from tests.services.front import Gate, Intake, Seat, creation, encoded, in_loop, intake, joining, peek, until
 
 NONSENSE = b'{"play":{"card":"purple-7"}}'
 
@@ -270,7 +270,7 @@ class TestMoves:
             assert (await front.kinds(match))[-2:] == ["moved", "finished"]
             recorded = await front.recorded(match)
             assert recorded.seed is None
-            assert await front.store._redis.ttl(f"croupier:{{{int(match[:3])}}}:journal:{match}") > 0
+            assert await peek(front.store, "TTL", f"croupier:{{{int(match[:3])}}}:journal:{match}") > 0
             for subject in (seats[0].subject, f"view.{match}.table"):
                 view = front.last_view(subject)
                 assert (view["status"], view["version"], view["hash"]) == (
@@ -880,7 +880,7 @@ class TestRunning:
             await front.play(seats, 3)
 
             async def empty():
-                return await front.store._redis.xlen("croupier:{0}:moves") == 0
+                return await peek(front.store, "XLEN", "croupier:{0}:moves") == 0
 
             await until(empty)
 

@@ -1,0 +1,145 @@
+"""What each durability promises, on servers that are killed, frozen, or do not write to their disk."""
+
+import asyncio
+from contextlib import contextmanager
+
+import pytest
+import redis
+
+from services import redis_servers
+from services.bus import NoAnswer
+from services.commands import Submit
+from services.local import RedisServer
+from services.redis_servers import NotDurable
+from services.settings import Durability
+from tests.services.front import in_loop, intake, until
+from tests.services.test_store import MATCH, A, commit, lease_of, opened
+
+QUIET_S = 0.4
+"""So long it is listened that nothing comes, well above what a receipt takes; no test passes faster by missing it."""
+
+
+@contextmanager
+def replicated(folder, monkeypatch):
+    """A primary and its replica, in step; a commit that no replica confirms fails soon."""
+    monkeypatch.setattr(redis_servers, "CONFIRM_MS", 300)
+    with RedisServer(folder / "primary") as primary, RedisServer(folder / "replica") as replica:
+        with redis.Redis.from_url(primary.url) as there, redis.Redis.from_url(replica.url) as here:
+            there.config_set("repl-diskless-sync-delay", 0)
+            here.replicaof("127.0.0.1", primary.port)
+            while here.info("replication")["master_link_status"] != "up":
+                pass
+            while not there.wait(1, 1000):
+                pass
+        yield primary, replica
+
+
+class TestOneServer:
+    @pytest.mark.parametrize("durability", ["everysec", "fsync"])
+    def test_what_has_a_receipt_survives_a_server_that_is_killed_right_after_it(self, tmp_path, nats_url, durability):
+        @in_loop
+        async def run():
+            with RedisServer(tmp_path, durability=Durability.parse(durability)) as server:
+                async with intake(server.url, nats_url, durability=durability) as front:
+                    await front.owner()
+                    seats = await front.match(clock=600_000)
+                    for _ in range(5):
+                        _, move = await front.next_move(seats)
+                        version = await front.done(move)
+                        server.kill()
+                        server.start()
+                        assert (await until(lambda: told(front, seats), "the journal"))[-1] >= version
+
+        run()
+
+    @in_loop
+    async def test_memory_promises_nothing_beyond_the_life_of_the_server(self, tmp_path):
+        with RedisServer(tmp_path, durability=Durability("memory")) as server:
+            async with opened(server.url, durability="memory") as store:
+                assert await store.commit(A, [commit(await lease_of(store), 0)]) == ["OK"]
+                server.restart()
+                assert (await store.load([MATCH]))[0].lines == []
+
+    @in_loop
+    async def test_fsync_waits_for_the_disk_and_not_only_for_the_answer(self, tmp_path, monkeypatch):
+        """A server that leaves it to the system when to write confirms nothing."""
+        monkeypatch.setattr(redis_servers, "CONFIRM_MS", 300)
+        with RedisServer(tmp_path) as server, redis.Redis.from_url(server.url) as client:
+            client.config_set("appendfsync", "no")
+            async with opened(server.url, durability="fsync") as store:
+                lease = await lease_of(store)
+                with pytest.raises(NotDurable, match="not as durable as fsync"):
+                    await store.commit(A, [commit(lease, 0)])
+                client.config_set("appendfsync", "everysec")
+                assert await store.commit(A, [commit(lease, 1)]) == ["OK"]
+
+
+async def told(front, seats):
+    try:
+        return [entry.version for entry in await front.entries(seats[0].match)]
+    except redis.RedisError:
+        return None
+
+
+class TestReplicas:
+    @in_loop
+    async def test_nobody_hears_of_a_move_that_no_replica_has_until_one_has_it(self, tmp_path, nats_url, monkeypatch):
+        with replicated(tmp_path, monkeypatch) as (primary, replica):
+            async with intake(primary.url, nats_url, durability="replicas:1") as front:
+                await front.owner()
+                seats = await front.match(clock=600_000)
+                seat, move = await front.next_move(seats)
+                version = (await front.folded(seat.match)).version + 1
+                replica.pause()
+                await asyncio.sleep(0.2)  # it may answer once more before it stops
+                numbers = await front.send(move)
+                await until(lambda: written(front, seat.match, version))
+                await asyncio.sleep(QUIET_S)
+                assert numbers[0] not in front.receipts
+                assert version not in front.seen(seat.subject)
+                with pytest.raises(NoAnswer):
+                    await front.view(seat.question(), within=QUIET_S)
+                replica.resume()
+                (receipt,) = await front.answers(numbers)
+                assert receipt.version == version
+                await until(lambda: version in front.seen(seat.subject))
+
+    @in_loop
+    async def test_a_refusal_is_told_only_once_its_acknowledgement_cannot_be_lost(
+        self, tmp_path, nats_url, monkeypatch
+    ):
+        """Or a redelivery on the next primary could turn it into an acceptance."""
+        with replicated(tmp_path, monkeypatch) as (primary, replica):
+            async with intake(primary.url, nats_url, durability="replicas:1") as front:
+                await front.owner()
+                seats = await front.match(clock=600_000)
+                _, move = await front.next_move(seats)
+                replica.pause()
+                await asyncio.sleep(0.2)
+                numbers = await front.send(Submit(move.match, move.seat, move.tenure, move.prompt, b'{"play":{}}'))
+                await asyncio.sleep(QUIET_S)
+                assert numbers[0] not in front.receipts
+                replica.resume()
+                (receipt,) = await front.answers(numbers)
+                assert receipt.reason is not None
+
+    @in_loop
+    async def test_the_last_line_is_shown_only_once_it_is_durable(self, tmp_path, monkeypatch):
+        """The end of a match shows its seed, and a failover could let the match go on."""
+        with replicated(tmp_path, monkeypatch) as (primary, replica):
+            async with opened(primary.url, durability="replicas:1") as store:
+                lease = await lease_of(store)
+                assert await store.commit(A, [commit(lease, 0)]) == ["OK"]
+                replica.pause()
+                await asyncio.sleep(0.2)
+                with pytest.raises(NotDurable):
+                    await store.commit(A, [commit(lease, 1)])
+                async with opened(primary.url, durability="replicas:1") as reader:
+                    with pytest.raises(NotDurable):
+                        await reader.last_line(MATCH)
+                    replica.resume()
+                    assert await reader.last_line(MATCH) == b"1 line"
+
+
+async def written(front, match: str, version: int) -> bool:
+    return len((await front.recorded(match)).lines) > version
