@@ -83,7 +83,7 @@ def fork(live: Live, state: Any = None) -> Live:
         if isinstance(value, dict):
             setattr(match, name, {key: dict(part) if isinstance(part, dict) else part for key, part in value.items()})
     if state is not None:
-        match.state, match._projection, match._legal = state, None, {}
+        match.state, match._projection, match._legal, match._to_act = state, None, {}, (-1, ())
     apart = Live(match, live.limits, None, live.committed, live.head)
     apart.recent = deque(live.recent, live.recent.maxlen)
     apart.due = dict(live.due)
@@ -323,6 +323,7 @@ async def run_once(
     before = live.match.state
     if twin is not None:
         live.match.state, live.match._projection, live.match._legal = twin(before), None, {}
+        live.match._to_act = (-1, ())
         live._views = None
 
     async def hear(message: Any) -> None:

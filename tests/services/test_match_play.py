@@ -294,10 +294,10 @@ def test_a_broken_stream_takes_nothing_back(settings):
             await call.read()
             append = served.store.append
 
-            async def append_as_it_breaks(envelopes):
+            async def append_as_it_breaks(*args):
                 call.cancel()
                 await until(lambda: not served.count("open_streams", method="Play"))
-                return await append(envelopes)
+                return await append(*args)
 
             served.store.append = append_as_it_breaks
             await call.write(pb.PlayRequest(commands=[command]))
