@@ -142,13 +142,13 @@ class Archive:
         table = "".join(" ".join(map(str, row)) + "\n" for row in rows).encode()
         payload = table + struct.pack("<I", len(table))
         data = b"".join((*frames, struct.pack("<II", _TABLE_MAGIC, len(payload)), payload))
-        name = f"{folder}/{_name(data)}{SEGMENT_SUFFIX}"
+        name = f"{folder}/{content_name(data)}{SEGMENT_SUFFIX}"
         self._storage.write(name, data)
         return [Place(match, at, head, name, start, length) for match, at, head, start, length in rows]
 
     def _write_run(self, lines: set[bytes]) -> str:
         data = b"".join(sorted(lines))
-        name = f"{INDEX}{_name(data)}.txt"
+        name = f"{INDEX}{content_name(data)}.txt"
         self._storage.write(name, data)
         return name
 
@@ -274,7 +274,7 @@ class Archive:
 
     def _read_run(self, name: str) -> bytes | None:
         data = self._storage.read(name)
-        return data if name == f"{INDEX}{_name(data)}.txt" else None
+        return data if name == f"{INDEX}{content_name(data)}.txt" else None
 
     # --- reading all ---------------------------------------------------------------------------------------------
 
@@ -307,9 +307,7 @@ def table_of(name: str, data: bytes) -> list[Place]:
 def unpacked(frame: bytes, place: Place) -> list[bytes]:
     """Return the lines in a frame. Raises ArchiveDamaged if they are not the unbroken journal that the place names."""
     try:
-        if not 0 < zstandard.frame_content_size(frame) <= MAX_JOURNAL:
-            raise ArchiveDamaged(f"{place.segment}: no journal has the size that this frame says")
-        lines = journal.split(zstandard.ZstdDecompressor().decompress(frame))
+        lines = journal.split(decompressed(frame))
         if journal.chained(lines).hex() != place.head:
             raise ArchiveDamaged(f"{place.segment}: the journal of {place.match} has another last hash than its table")
     except (zstandard.ZstdError, ValueError, MemoryError) as error:
@@ -317,12 +315,20 @@ def unpacked(frame: bytes, place: Place) -> list[bytes]:
     return lines
 
 
+def decompressed(frame: bytes) -> bytes:
+    """Return what a frame holds. Raises zstandard.ZstdError, ValueError if it says a size that no journal has."""
+    if not 0 < zstandard.frame_content_size(frame) <= MAX_JOURNAL:
+        raise ValueError("no journal has the size that this frame says")
+    return zstandard.ZstdDecompressor().decompress(frame)
+
+
 def day(at: int) -> str:
     """Return the day of Unix milliseconds in UTC: `2026-11-30`."""
     return datetime.fromtimestamp(at // 1000, UTC).date().isoformat()
 
 
-def _name(data: bytes) -> str:
+def content_name(data: bytes) -> str:
+    """Return the name of what has these bytes, without folder and suffix."""
     return hashlib.sha256(data).hexdigest()[:NAME_LENGTH]
 
 

@@ -5,8 +5,8 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from enum import StrEnum
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -14,16 +14,20 @@ import msgspec
 import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from engine import journal
 from engine import scenario as scenarios
-from engine.audit import Audited, files, parse_hash
-from services import journals
-from services.audit_report import Report, audit_all, report
+from engine.audit import Audited, parse_hash
+from services import audit_parts, journals
+from services.audit_page import page
+from services.audit_parts import Part
+from services.audit_ray import RayMissing, on_ray
+from services.audit_report import Report, State, StateError, cores, processes, report, run, with_anchors
 from services.commands import is_match_id
 from services.show import Story, printable
 from services.signatures import checked, read_key, read_signature
+from services.storage import StorageError
 
 USAGE = 2
 
@@ -45,7 +49,10 @@ def register(app: typer.Typer, panel: str) -> None:
 
 
 def audit(
-    paths: Annotated[list[str], typer.Argument(metavar="PATH|MATCH", help="Files, folders or match ids.")],
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH|URL|MATCH", help="Files, folders, archives (folders or URLs), or match ids."),
+    ] = None,
     hashes: Annotated[
         list[str] | None, typer.Option("--hash", metavar="MATCH=HEX", help="The last hash that a match must have.")
     ] = None,
@@ -55,43 +62,94 @@ def audit(
     signed: Annotated[
         list[str] | None, typer.Option("--signature", metavar="MATCH=HEX", help="The signature on a match's last hash.")
     ] = None,
+    in_redis: Annotated[bool, typer.Option("--redis", help="Also all ended matches in Redis.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what differs.")] = False,
+    reports: Annotated[
+        list[Path] | None, typer.Option("--report", metavar="FILE", help="Write the report: FILE.json or FILE.html.")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option("--state", metavar="FILE", help="Keep what is done here, and go on from there.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; one a core by default.")] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Audit on a Ray cluster: its address, auto or local.")
+    ] = None,
 ) -> None:
     """Check journals: every deal, move and result again.
 
     Beside NAME.jsonl its last hash may stand in NAME.hash, and the operator's signature on it, which --key checks, in
-    NAME.sig.
+    NAME.sig. Exits with 0 if no journal differs, 1 if one does, 2 if it was asked wrongly or cannot read what was asked
+    for, 130 after Ctrl-C; docs/audit.md explains verdicts and findings.
     """
     anchors = dict(_anchor("--hash", given, parse_hash) for given in hashes or ())
     signatures = dict(_anchor("--signature", given, read_signature) for given in signed or ())
     if signatures and key is None:
         _usage("--signature: whose it is says --key, the operator's public key")
     operator = None if key is None else _key(key)
-    known = [path for path in paths if Path(path).exists()]
-    ids = [path for path in paths if path not in known]
-    for name in ids:
-        if not is_match_id(name):
-            _usage(f"there is no file or folder {name}, and it is no match id")
-    sources = chain(files(map(Path, known)), journals.sources(ids))
+    if wrong := [path for path in reports or () if path.suffix not in PAGES]:
+        _usage(f"--report {wrong[0]}: it is FILE.json or FILE.html")
     loud = not (quiet or as_json)
-    audited = audit_all(sources, anchors)
-    if operator is not None:
-        audited = (checked(one, operator, signatures) for one in audited)
     try:
-        found = report(map(_say, audited) if loud and sys.stdout.isatty() else _progress(audited, say=loud))
-    except journals.JournalsError as error:
+        parts = _parts(paths or [], in_redis=in_redis)
+        pool = processes(workers or cores()) if ray is None else on_ray(ray)
+        with State(state) if state else nullcontext() as known:
+            done = _watched(parts, run(parts, pool, known))
+            audited = with_anchors((each for some in done for each in some), anchors)
+            if operator is not None:
+                audited = (checked(one, operator, signatures) for one in audited)
+            found = report(map(_say, audited) if loud else audited)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"stopped{f'; --state {state} goes on from here' if state else ''}\n")
+        raise typer.Exit(130) from None
+    except (journals.JournalsError, StateError, StorageError, RayMissing, ConnectionError) as error:
         _usage(str(error))
+    except OSError as error:
+        _usage(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     if not found.journals:
-        _usage("there is no journal (*.jsonl) under " + ", ".join(paths))
+        _usage("there is no journal (*.jsonl, *.jsonl.zst) under " + ", ".join(paths or ["Redis"]))
+    for path in reports or ():
+        _write(path, PAGES[path.suffix](found))
     if as_json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+        sys.stdout.write(_json(found))
     elif found.different or loud:
         for line in found.journals if quiet else ():
             if line.verdict.difference:
                 _say(Audited(line.source, line.verdict))
         _sum_up(found)
     raise typer.Exit(1 if found.different else 0)
+
+
+def _parts(paths: Sequence[str], *, in_redis: bool) -> list[Part]:
+    """Return what was asked for. Raises JournalsError, StorageError, OSError."""
+    if not paths and not in_redis:
+        _usage("name files, folders, archives or matches, or say --redis")
+    parts: list[Part] = []
+    ids: list[str] = []
+    for path in paths:
+        if "://" in path:
+            parts += audit_parts.of_archive(path)
+        elif Path(path).exists():
+            parts += audit_parts.of_paths([Path(path)])
+        elif is_match_id(path):
+            ids.append(path)
+        else:
+            _usage(f"there is no file or folder {path}, and it is no match id")
+    return [*parts, *audit_parts.of_matches([*ids, *(journals.all_matches() if in_redis else ())])]
+
+
+def _json(found: Report) -> str:
+    return msgspec.json.format(msgspec.json.encode(found)).decode() + "\n"
+
+
+PAGES = {".json": _json, ".html": page}
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        _usage(f"{path} cannot be written: {error.strerror}")
 
 
 def _anchor(option: str, given: str, parse: Callable[[str], bytes]) -> tuple[str, bytes]:
@@ -111,24 +169,29 @@ def _key(given: str) -> Ed25519PublicKey:
         _usage(f"--key: {error}")
 
 
-def _progress(audited: Iterable[Audited], *, say: bool) -> Iterator[Audited]:
-    """Yield the verdicts and, while they come, tell a terminal on stderr how many there are."""
-    columns = SpinnerColumn(), TextColumn("{task.completed} journals, {task.fields[different]} differ")
+def _watched(parts: Sequence[Part], done: Iterable[tuple[Part, list[Audited]]]) -> Iterator[list[Audited]]:
+    """Yield the verdicts and, while they come, tell a terminal on stderr how far it is and how long it will take."""
     console = Console(stderr=True)
-    with Progress(
-        *columns,
+    columns = (
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[journals]} journals, {task.fields[entries]} entries, {task.fields[different]} differ"),
         TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        redirect_stdout=False,
-        disable=not console.is_terminal,
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    shown = console.is_terminal and len(parts) > 1
+    with Progress(
+        *columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty(), disable=not shown
     ) as bar:
-        task = bar.add_task("audit", total=None, different=0)
-        different = 0
-        for each in audited:
-            different += each.verdict.difference is not None
-            bar.update(task, advance=1, different=different)
-            yield _say(each) if say else each
+        task = bar.add_task("audit", total=sum(part.size for part in parts), journals=0, entries=0, different=0)
+        count = entries = different = 0
+        for part, audited in done:
+            count += len(audited)
+            entries += sum(each.verdict.entries for each in audited)
+            different += sum(each.verdict.difference is not None for each in audited)
+            bar.update(task, advance=part.size, journals=count, entries=entries, different=different)
+            yield audited
 
 
 def _say(audited: Audited) -> Audited:

@@ -1,0 +1,58 @@
+"""The audit of an archive on one process and on more: `python -m benchmarks.audit [--matches N] [--processes N …]`.
+
+Whole matches of all games go into an archive in a folder; then each number of processes audits all of it, with the
+time that its processes take to start. Entries a second, in all and for each process.
+"""
+
+import argparse
+import tempfile
+import time
+
+from benchmarks.archive import PARTITIONS
+from benchmarks.engine import play, start
+from engine import registry
+from engine.journal import Line
+from services.archive import Archive, Ended
+from services.audit_parts import of_archive
+from services.audit_report import cores, processes, run
+from services.commands import match_id
+
+BATCH = 100
+MINUTE_MS = 60_000
+
+
+def match(number: int) -> Ended:
+    """Return a match played to its end at random."""
+    games = registry.games()
+    name = match_id(number.to_bytes(16, "big"), PARTITIONS)
+    lines: list[Line] = []
+    playing = start(games[number % len(games)], 4, number, lines.append, name=name, at=number * MINUTE_MS)
+    for _ in play(playing, number):
+        pass
+    return Ended.of(name, [line.data for line in lines])
+
+
+def main() -> None:
+    """Print a line for each number of processes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--matches", type=int, default=3000)
+    parser.add_argument("--processes", type=int, action="append")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Archive.at(folder)
+        for first in range(0, given.matches, BATCH):
+            archive.write([match(number) for number in range(first, min(first + BATCH, given.matches))])
+        print(f"{'processes':>9}{'entries':>12}{'seconds':>10}{'entries/s':>12}{'a process':>12}")
+        for workers in given.processes or sorted({1, cores()}):
+            began = time.perf_counter()
+            verdicts = [each.verdict for _, some in run(of_archive(folder), processes(workers)) for each in some]
+            seconds = time.perf_counter() - began
+            assert len(verdicts) == given.matches
+            assert all(verdict.outcome == "consistent" for verdict in verdicts)
+            entries = sum(verdict.entries for verdict in verdicts)
+            rate = entries / seconds
+            print(f"{workers:>9}{entries:>12,}{seconds:>10.1f}{rate:>12,.0f}{rate / workers:>12,.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

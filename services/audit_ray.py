@@ -1,0 +1,46 @@
+"""The audit as a job on a Ray cluster: the same function over the same parts, on other machines.
+
+Every node needs this version of Croupier installed, and access to the archive.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from engine.audit import Audited
+from services.audit_parts import Part, audit_part
+from services.audit_report import Pool, Submit, cores
+
+LOCAL = "local"
+
+
+class RayMissing(RuntimeError):
+    """Ray is not installed."""
+
+
+def on_ray(address: str) -> Pool:
+    """Return a pool of all CPUs of the cluster at `address` (`auto`: the one that this machine belongs to).
+
+    `local` starts one on this machine, which ends with the audit. Raises RayMissing, ConnectionError.
+    """
+    try:
+        import ray  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise RayMissing("--ray needs Ray: pip install 'croupier-server[ray]'") from None
+    where: dict[str, Any] = {"num_cpus": cores()} if address == LOCAL else {"address": address}
+    ray.init(**where, log_to_driver=False, include_dashboard=False, logging_level="ERROR")
+    workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    remote = ray.remote(num_cpus=1)(audit_part)
+
+    def submit(part: Part) -> Callable[[], list[Audited]]:
+        reference = remote.remote(part)
+        return lambda: list(ray.get(reference))
+
+    @contextmanager
+    def start() -> Iterator[Submit]:
+        try:
+            yield submit
+        finally:
+            ray.shutdown()
+
+    return Pool(max(workers, 2), start)
