@@ -7,6 +7,7 @@ its first message to after the flush (nats-py's own flush can return while it re
 
 import asyncio
 import contextlib
+import ssl
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ class Access:
     token: Callable[[], str] | None = None
     renew: Callable[[], Awaitable[object]] | None = None
     inbox: str = INBOX
+    tls: ssl.SSLContext | None = None
 
     @classmethod
     def of(cls, settings: Settings, inbox: str = INBOX) -> Self:
@@ -72,6 +74,7 @@ class Access:
             password=None if password is None else password.get_secret_value(),
             seed=None if seed is None else seed.get_secret_value(),
             inbox=inbox,
+            tls=None if settings.nats_tls_ca is None else ssl.create_default_context(cafile=settings.nats_tls_ca),
         )
 
     def options(self) -> dict[str, Any]:
@@ -82,10 +85,21 @@ class Access:
             "nkeys_seed_str": self.seed,
             "token": self.token,
             "inbox_prefix": self.inbox,
+            "tls": self.tls,
         }
 
 
 ANYBODY = Access()
+
+
+class _Client(Client):
+    """Shows who it is to no server without TLS, if its URL says `tls://`: nats-py would, if the server said so."""
+
+    def _connect_command(self) -> bytes:
+        server = self._current_server
+        if server is not None and server.uri.scheme == "tls" and not self._server_info.get("tls_required"):
+            raise NatsError("the server speaks no TLS")
+        return super()._connect_command()
 
 
 class Subscription:
@@ -126,7 +140,7 @@ class Bus:
 
     async def open(self) -> None:
         """Connect, trying for ever. Raises NatsError only for a bad URL."""
-        client = Client()
+        client = _Client()
 
         async def lost() -> None:
             self._generation += 1

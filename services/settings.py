@@ -188,6 +188,13 @@ class Settings(BaseSettings):
 
     grpc_host: str = _setting("127.0.0.1", "Address on which the match service listens.", min_length=1)
     grpc_port: Port = _setting(50051, "Port on which the match service listens; 0: a free one.")
+    grpc_tls_cert: Path | None = _setting(
+        None, "File of the match service's certificate (PEM); set with its key: it speaks TLS."
+    )
+    grpc_tls_key: Path | None = _setting(None, "File of that certificate's key (PEM).")
+    grpc_tls_client_ca: Path | None = _setting(
+        None, "File of a CA (PEM); set: only clients with a certificate of it may call."
+    )
     max_message_bytes: int = _setting(262_144, "Largest gRPC request.", unit="bytes", ge=1024, le=16 * 1024 * 1024)
     seat_rate: int = _setting(50, "Commands that one seat may send.", unit="commands/s", ge=1, le=100_000)
     address_rate: int = _setting(
@@ -246,6 +253,9 @@ class Settings(BaseSettings):
         "How long a token holds; repeating the call that gave it renews it.",
         unit="s", ge=60, le=366 * 86_400,
     )  # fmt: skip
+    nats_tls_ca: Path | None = _setting(
+        None, "File of the CA that signed NATS' certificate (PEM), for `tls://`; unset: those of the system."
+    )
     nats_issuer_seed: NkeySeed | None = _setting(
         None,
         "Seed of the account key that signs what tokens open on NATS. The auth service needs it.",
@@ -298,6 +308,10 @@ class Settings(BaseSettings):
             raise ValueError(_problem("max_clock_ms", "is too long", "less than CROUPIER_IDLE_LIMIT_S"))
         if self.min_clock_ms > self.max_clock_ms:
             raise ValueError(_problem("min_clock_ms", "is too long", "at most CROUPIER_MAX_CLOCK_MS"))
+        if (self.grpc_tls_cert is None) != (self.grpc_tls_key is None):
+            raise ValueError(_problem("grpc_tls_cert", "stands alone", "with CROUPIER_GRPC_TLS_KEY, or neither"))
+        if self.grpc_tls_client_ca is not None and self.grpc_tls_cert is None:
+            raise ValueError(_problem("grpc_tls_client_ca", "stands alone", "with CROUPIER_GRPC_TLS_CERT"))
         if (self.nats_user is None) != (self.nats_password is None):
             raise ValueError(
                 _problem("nats_user", "stands alone", "with CROUPIER_NATS_PASSWORD, or neither of the two")

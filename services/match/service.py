@@ -75,7 +75,12 @@ class Front:
 
     async def start(self) -> int:
         """Listen; return the port. Raises RuntimeError if the address cannot be had."""
-        port = self._server.add_insecure_port(f"{self._settings.grpc_host}:{self._settings.grpc_port}")
+        address = f"{self._settings.grpc_host}:{self._settings.grpc_port}"
+        credentials = _credentials(self._settings)
+        if credentials is None:
+            port = self._server.add_insecure_port(address)
+        else:
+            port = self._server.add_secure_port(address, credentials)
         await self._courier.open()
         await self._look()
         await self._server.start()
@@ -111,6 +116,18 @@ class Front:
                 await self._store.time()
             return True
         return False
+
+
+def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
+    """Return what the settings say of TLS, None for none. Raises OSError for a file that cannot be read."""
+    cert, key, ca = settings.grpc_tls_cert, settings.grpc_tls_key, settings.grpc_tls_client_ca
+    if cert is None or key is None:
+        return None
+    return grpc.ssl_server_credentials(
+        [(key.read_bytes(), cert.read_bytes())],
+        root_certificates=None if ca is None else ca.read_bytes(),
+        require_client_auth=ca is not None,
+    )
 
 
 async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:

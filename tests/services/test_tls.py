@@ -1,0 +1,116 @@
+"""TLS on the wires, with a CA made for the test."""
+
+import asyncio
+import datetime as dt
+import ipaddress
+
+import grpc
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from croupier.v1 import match_service_pb2 as pb
+from croupier.v1 import match_service_pb2_grpc
+from services.bus import Access, Bus
+from services.local import NatsServer
+from services.match.service import serve
+from services.settings import load
+from tests.services.front import in_loop, until
+from tests.services.match_front import settings_for
+
+
+def pem(key) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with `ca.crt`, and `server` and `client`, each with certificate and key."""
+    folder = tmp_path_factory.mktemp("tls")
+    now = dt.datetime.now(dt.UTC)
+
+    def named(name: str) -> x509.Name:
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+    def build(name: str, key) -> x509.CertificateBuilder:
+        return (
+            x509.CertificateBuilder()
+            .subject_name(named(name))
+            .issuer_name(named("ca"))
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - dt.timedelta(days=1))
+            .not_valid_after(now + dt.timedelta(days=1))
+        )
+
+    authority = ec.generate_private_key(ec.SECP256R1())
+    root = build("ca", authority).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    signed = root.sign(authority, hashes.SHA256())
+    (folder / "ca.crt").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    for name in ("server", "client"):
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = build(name, key).add_extension(here, critical=False).sign(authority, hashes.SHA256())
+        (folder / f"{name}.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        (folder / f"{name}.key").write_bytes(pem(key))
+    return folder
+
+
+@in_loop
+async def test_nats_is_spoken_to_over_tls_with_the_ca_of_the_settings(files, tmp_path):
+    """A server whose certificate another CA signed, or that speaks no TLS, is shown no password."""
+    config = f'tls {{ cert_file: "{files / "server.crt"}", key_file: "{files / "server.key"}" }}'
+    with NatsServer(tmp_path / "tls", config_extra=config) as server, NatsServer(tmp_path / "plain") as plain:
+        url = server.url.replace("nats://", "tls://")
+        good = Access.of(load(nats_url=url, nats_tls_ca=files / "ca.crt"))
+        heard = []
+
+        async def hear(message) -> None:
+            heard.append(message.data)
+
+        bus = await Bus.connect(url, "test", good)
+        await bus.subscribe("a", hear)
+        await bus.publish([("a", b"x")])
+        await until(lambda: heard)
+        await bus.close()
+        for address, access in ((url, Access()), (plain.url.replace("nats://", "tls://"), good)):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(Bus.connect(address, "test", access), 1)
+
+
+@pytest.mark.parametrize("mutual", [False, True], ids=["server", "both"])
+def test_the_match_service_speaks_tls(redis_url, nats_url, files, mutual):
+    """With a client CA only to those that have its certificate; never without TLS."""
+    extra = {"grpc_tls_client_ca": files / "ca.crt"} if mutual else {}
+    settings = settings_for(
+        redis_url, nats_url, grpc_tls_cert=files / "server.crt", grpc_tls_key=files / "server.key", **extra
+    )
+    root = (files / "ca.crt").read_bytes()
+    mine = ((files / "client.key").read_bytes(), (files / "client.crt").read_bytes())
+
+    async def works(channel) -> bool:
+        async with channel:
+            stub = match_service_pb2_grpc.MatchServiceStub(channel)
+            try:
+                await stub.ListGames(pb.ListGamesRequest(), timeout=5)
+            except grpc.aio.AioRpcError:
+                return False
+            return True
+
+    async def run() -> None:
+        ready = asyncio.get_running_loop().create_future()
+        serving = asyncio.create_task(serve(settings, ready.set_result))
+        address = (await asyncio.wait_for(ready, 20))["grpc"]
+        bare = grpc.ssl_channel_credentials(root)
+        full = grpc.ssl_channel_credentials(root, *mine)
+        assert await works(grpc.aio.secure_channel(address, full))
+        assert await works(grpc.aio.secure_channel(address, bare)) is not mutual
+        assert not await works(grpc.aio.insecure_channel(address))
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+
+    asyncio.run(run())
