@@ -61,13 +61,14 @@ class Durability:
 
 
 def _one_of_schemes(*schemes: str) -> AfterValidator:
-    def check(url: str) -> str:
-        scheme, _, rest = url.partition("://")
-        if scheme not in schemes or not rest:
-            raise ValueError("is not such a URL")
-        if "@" in url:
-            raise ValueError("holds a user or a password, which have settings of their own")
-        return url
+    def check(urls: str) -> str:
+        for url in urls.split(","):
+            scheme, _, rest = url.partition("://")
+            if scheme not in schemes or not rest:
+                raise ValueError("is not such a URL")
+            if "@" in url:
+                raise ValueError("holds a user or a password, which have settings of their own")
+        return urls
 
     return AfterValidator(check)
 
@@ -82,7 +83,7 @@ def _secret_matching(pattern: str) -> AfterValidator:
 
 
 RedisUrl = Annotated[str, _one_of_schemes("redis", "rediss", "unix")]
-NatsUrl = Annotated[str, _one_of_schemes("nats", "tls")]  # of the first server, if there are several
+NatsUrl = Annotated[str, _one_of_schemes("nats", "tls")]
 NkeySeed = Annotated[SecretStr, _secret_matching(r"S[A-Z2-7]{57}")]
 LongSecret = Annotated[SecretStr, _secret_matching(r".{32,}")]
 Hex32 = Annotated[SecretStr, _secret_matching(r"[0-9a-f]{64}")]
@@ -110,12 +111,12 @@ class Settings(BaseSettings):
 
     redis_url: RedisUrl = _setting(
         "redis://127.0.0.1:6379/0",
-        "Where Redis or Valkey is.",
+        "Where Redis or Valkey is; of a cluster some nodes, separated by commas, of which one has to answer.",
         allowed="`redis://`, `rediss://` (TLS) or `unix://` URL",
     )
     redis_user: str | None = _setting(None, "The user as whom a service connects to Redis.", min_length=1)
     redis_password: SecretStr | None = _setting(None, "That user's, or Redis' one, password.")
-    redis_cluster: bool = _setting(default=False, meaning="Whether `redis_url` is a node of a Redis Cluster.")
+    redis_cluster: bool = _setting(default=False, meaning="Whether `redis_url` names nodes of a Redis Cluster.")
     nats_url: NatsUrl = _setting(
         "nats://127.0.0.1:4222",
         "Where NATS is; several servers are separated by commas.",
@@ -300,6 +301,10 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _fit_each_other(self) -> Self:
+        if "," in self.redis_url and not self.redis_cluster:
+            raise ValueError(_problem("redis_url", "names several servers", "one, or CROUPIER_REDIS_CLUSTER=true"))
+        if self.redis_cluster and self.redis_url.startswith("unix"):
+            raise ValueError(_problem("redis_url", "is no node of a cluster", "`redis://` or `rediss://` URL"))
         if self.block_ms >= self.lease_ms:
             raise ValueError(_problem("block_ms", "is too long", "less than CROUPIER_LEASE_MS"))
         if self.receipt_query_ms >= self.deadline_ms:

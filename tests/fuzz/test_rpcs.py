@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from croupier.v1 import match_service_pb2 as pb
 from services.store import moves_key
 from tests.fuzz.targets import examples
+from tests.services.front import peek
 from tests.services.match_front import OPERATOR, refusal_of, serving, settings_for, timos, working
 
 SERVICE = pb.DESCRIPTOR.services_by_name["MatchService"]
@@ -226,7 +227,7 @@ def test_hostile_payloads_on_nats_and_in_the_intake_hurt_nobody(running: Any) ->
         async def send() -> None:
             await served.bus.publish([(subject, data)])
             if data:
-                await served.store._redis.xadd(moves_key(0), {"c": data})
+                await peek(served.store, "XADD", moves_key(0), "*", "c", data)
 
         running.run(send())
 

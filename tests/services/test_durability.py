@@ -1,6 +1,7 @@
 """What each durability promises, on servers that are killed, frozen, or do not write to their disk."""
 
 import asyncio
+import shutil
 from contextlib import contextmanager
 
 import pytest
@@ -143,3 +144,25 @@ class TestReplicas:
 
 async def written(front, match: str, version: int) -> bool:
     return len((await front.recorded(match)).lines) > version
+
+
+class TestBackup:
+    @in_loop
+    async def test_a_copy_of_the_append_only_folder_of_a_running_server_restores_its_matches(self, tmp_path, nats_url):
+        """As docs/operations.md tells it; a match goes on from where it was when the copy was made."""
+        with RedisServer(tmp_path / "old") as server:
+            with redis.Redis.from_url(server.url) as client:
+                client.config_set("auto-aof-rewrite-percentage", 0)
+            async with intake(server.url, nats_url) as front:
+                await front.owner()
+                seats = await front.match()
+                await front.play(seats, 3)
+                version = (await front.folded(seats[0].match)).version
+                shutil.copytree(server.folder / "appendonlydir", tmp_path / "new" / "redis" / "appendonlydir")
+                await front.play(seats, 1)
+        with RedisServer(tmp_path / "new") as restored:
+            async with intake(restored.url, nats_url) as front:
+                await front.owner()
+                assert (await front.folded(seats[0].match)).version == version
+                await front.play(seats, 2)
+                assert (await front.folded(seats[0].match)).version == version + 2

@@ -1,0 +1,129 @@
+"""The files in `deploy/` fit each other, the settings and the metrics, as far as can be seen without a cluster."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from services.metrics import Metrics
+from services.settings import PREFIX, Settings
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+OPERATIONS = DEPLOY.parent / "docs" / "operations.md"
+ROLES = {"match", "engine"}
+
+
+def documents(*folders: str):
+    for folder in folders:
+        for path in sorted((DEPLOY / folder).glob("*.y*ml")):
+            yield from ((path.name, document) for document in yaml.safe_load_all(path.read_text()))
+
+
+MANIFESTS = [document for name, document in documents("k8s/base") if name != "kustomization.yaml"]
+
+
+def of_kind(kind: str):
+    return {document["metadata"]["name"]: document for document in MANIFESTS if document["kind"] == kind}
+
+
+def samples() -> set[str]:
+    """The names of all series that Croupier's processes can show."""
+    families = Metrics().registry.collect()
+    plain = {family.name for family in families}
+    return plain | {f"{name}{end}" for name in plain for end in ("_total", "_bucket", "_sum", "_count")}
+
+
+def used(expression: str) -> set[str]:
+    return set(re.findall(r"croupier_\w+", expression))
+
+
+def alerts():
+    rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())
+    return [rule for group in rules["groups"] for rule in group["rules"]]
+
+
+@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+def test_an_alert_speaks_of_metrics_that_are_there_and_operators_can_read_what_to_do(rule):
+    assert used(rule["expr"]) <= samples()
+    assert rule["labels"]["severity"] in {"critical", "warning"}
+    assert rule["annotations"]["summary"]
+    assert f"### {rule['alert']}\n" in OPERATIONS.read_text()
+
+
+def test_the_dashboard_shows_metrics_that_are_there():
+    board = json.loads((DEPLOY / "grafana/dashboards/croupier.json").read_text())
+    targets = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    assert len(targets) > len(board["panels"])
+    assert set().union(*map(used, targets)) <= samples()
+
+
+def test_every_setting_that_is_set_somewhere_is_one():
+    known = {PREFIX + name.upper() for name in Settings.model_fields} | {"CROUPIER_IMAGE"}
+    for path in DEPLOY.rglob("*"):
+        if path.is_file() and path.suffix in {".yaml", ".env", ""}:
+            found = set(re.findall(r"\bCROUPIER_[A-Z_]*[A-Z]\b", path.read_text())) - {"CROUPIER_MATCH_PORT"}
+            assert found <= known, path
+
+
+def test_compose_runs_every_part_with_a_health_check_and_no_open_nats():
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    services = compose["services"]
+    assert services.keys() >= ROLES | {"redis", "nats", "prometheus", "grafana"}
+    assert services["engine"]["deploy"]["replicas"] == 2
+    assert {"healthcheck"} <= services["redis"].keys() & services["nats"].keys()
+    assert "ports" not in services["nats"], "whoever reaches a NATS without accounts hears every view"
+    for role in ROLES:
+        assert services[role]["command"] == [role]
+        assert services[role]["read_only"] is True
+        assert services[role]["depends_on"].keys() == {"redis", "nats"}
+    for service in services.values():
+        for mount in service.get("volumes", ()):
+            source = mount.split(":")[0]
+            assert source in compose["volumes"] or (DEPLOY / source).exists(), mount
+
+
+def test_the_image_has_a_health_check_and_its_user_is_not_root():
+    text = (DEPLOY / "Dockerfile").read_text()
+    steps = [line.split()[0] for line in text.splitlines() if re.match(r"[A-Z]+ ", line)]
+    assert steps[-1] == "CMD"
+    assert {"HEALTHCHECK", "ENTRYPOINT", "STOPSIGNAL"} <= set(steps)
+    assert re.findall(r"^USER (.*)$", text, re.MULTILINE) == ["10001:10001"]
+
+
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_a_deployment_is_probed_limited_and_has_no_rights(role):
+    deployment = of_kind("Deployment")[f"croupier-{role}"]
+    pod = deployment["spec"]["template"]["spec"]
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert deployment["spec"]["selector"]["matchLabels"] == labels
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["enableServiceLinks"] is False
+    (container,) = pod["containers"]
+    assert container["args"] == [role]
+    assert {"startupProbe", "readinessProbe", "livenessProbe"} <= container.keys()
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert "memory" in container["resources"]["limits"]
+    drain = int(of_kind("ConfigMap")["croupier"]["data"]["CROUPIER_DRAIN_S"])
+    assert pod["terminationGracePeriodSeconds"] > drain
+    for kind in ("HorizontalPodAutoscaler", "PodDisruptionBudget"):
+        assert f"croupier-{role}" in of_kind(kind)
+
+
+def test_workers_scale_by_a_metric_that_is_there():
+    (metric,) = of_kind("HorizontalPodAutoscaler")["croupier-engine"]["spec"]["metrics"]
+    assert metric["pods"]["metric"]["name"] in samples()
+
+
+def test_kustomize_lists_every_file_and_its_patches_meet_something():
+    base = yaml.safe_load((DEPLOY / "k8s/base/kustomization.yaml").read_text())
+    there = {path.name for path in (DEPLOY / "k8s/base").glob("*.yaml")} - {"kustomization.yaml"}
+    assert set(base["resources"]) == there
+    overlay = yaml.safe_load((DEPLOY / "k8s/overlays/small/kustomization.yaml").read_text())
+    for patch in overlay["patches"]:
+        document = of_kind(patch["target"]["kind"])[patch["target"]["name"]]
+        for operation in yaml.safe_load(patch["patch"]):
+            where = document
+            for step in operation["path"].strip("/").split("/"):
+                where = where[int(step) if isinstance(where, list) else step]
