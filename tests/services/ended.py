@@ -36,7 +36,7 @@ def ended(number: int, *, moves: int | None = None, partitions: int = 4, **chang
         "options": msgspec.to_builtins(game.options({}, 2)),
         "seats": (SeatPlan("open"),) * 2,
         "private": False,
-        "commitment": commitment(seed, name, game.rules).hex(),
+        "commitment": commitment(seed, name, str(changes.get("rules", game.rules))).hex(),
         "request": "aa",
     }
     match.create(Created(**(fields | changes)), at)
