@@ -12,7 +12,7 @@ from services.settings import PREFIX, Settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 OPERATIONS = DEPLOY.parent / "docs" / "operations.md"
-ROLES = {"match", "engine"}
+ROLES = {"match", "engine", "auth"}
 
 
 def documents(*folders: str):
@@ -67,13 +67,18 @@ def test_every_setting_that_is_set_somewhere_is_one():
             assert found <= known, path
 
 
-def test_compose_runs_every_part_with_a_health_check_and_no_open_nats():
+def test_compose_runs_every_part_with_a_health_check_and_a_guarded_nats():
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
     services = compose["services"]
     assert services.keys() >= ROLES | {"redis", "nats", "prometheus", "grafana"}
     assert services["engine"]["deploy"]["replicas"] == 2
     assert {"healthcheck"} <= services["redis"].keys() & services["nats"].keys()
-    assert "ports" not in services["nats"], "whoever reaches a NATS without accounts hears every view"
+    assert "/etc/nats/nats.conf" in services["nats"]["command"], "without accounts everybody hears every view"
+    access = (DEPLOY / "nats_access.conf").read_text() + (DEPLOY / "nats.conf").read_text()
+    assert set(re.findall(r"\$(NATS_[A-Z_]+)", access)) == services["nats"]["environment"].keys()
+    for role in ROLES:
+        assert services[role]["environment"]["CROUPIER_NATS_USER"] == role
+        assert services[role]["environment"]["CROUPIER_NATS_PASSWORD"] == f"${{NATS_{role.upper()}_PASSWORD}}"
     for role in ROLES:
         assert services[role]["command"] == [role]
         assert services[role]["read_only"] is True
@@ -107,8 +112,12 @@ def test_a_deployment_is_probed_limited_and_has_no_rights(role):
     assert "memory" in container["resources"]["limits"]
     drain = int(of_kind("ConfigMap")["croupier"]["data"]["CROUPIER_DRAIN_S"])
     assert pod["terminationGracePeriodSeconds"] > drain
-    for kind in ("HorizontalPodAutoscaler", "PodDisruptionBudget"):
-        assert f"croupier-{role}" in of_kind(kind)
+    assert f"croupier-{role}" in of_kind("PodDisruptionBudget")
+    assert (f"croupier-{role}" in of_kind("HorizontalPodAutoscaler")) == (role != "auth")
+    env = {one["name"]: one for one in container["env"]}
+    assert env["CROUPIER_NATS_USER"]["value"] == role
+    assert env["CROUPIER_NATS_PASSWORD"]["valueFrom"]["secretKeyRef"]["key"] == f"NATS_{role.upper()}_PASSWORD"
+    assert ("CROUPIER_SEED_KEY" in env) == (role == "engine"), "only workers open seeds"
 
 
 def test_workers_scale_by_a_metric_that_is_there():
