@@ -26,6 +26,7 @@ from services.audit_ray import RayMissing, on_ray
 from services.audit_report import Report, State, StateError, cores, processes, report, run, with_anchors
 from services.commands import is_match_id
 from services.show import Story, printable
+from services.show_step import HELP, step
 from services.signatures import checked, read_key, read_signature
 from services.storage import StorageError
 
@@ -281,9 +282,12 @@ def show(
     table: Annotated[bool, typer.Option("--table", help="Sentences, and the table as players see it.")] = False,
     at: Annotated[int | None, typer.Option("--at", metavar="VERSION", help="One entry, and the position.")] = None,
     seat: Annotated[int | None, typer.Option("--seat", help="As this seat knew it.")] = None,
+    by_step: Annotated[
+        bool, typer.Option("--step", help=f"Entry by entry, by keys: {HELP}. Keys may be piped in.")
+    ] = False,
     lang: Annotated[Language, typer.Option("--lang", help="Language of the cards' titles.")] = Language.en,
 ) -> None:
-    """Tell a journal as a person wants to read it."""
+    """Tell a journal as a person wants to read it; with --at and --seat, what a seat knew at any moment."""
     lines = _lines(source)
     if at is not None and at not in range(len(lines)):
         _usage(f"the journal has the entries 0 to {len(lines) - 1}, not {at}")
@@ -291,6 +295,18 @@ def show(
     if seat is not None and seat not in story.seats:
         _usage(f"nobody took seat {seat}")
     console = Console(soft_wrap=True, highlight=False)
+    if by_step:
+
+        def show_version(version: int) -> None:
+            for line in Story(lines, lang=lang.value, seat=seat, hands=hands, table=table).tell(version):
+                console.print(line)
+            console.print(f"[{version}/{len(lines) - 1}]  {HELP}", style="dim", markup=False)
+
+        try:
+            step(show_version, len(lines) - 1, at or 0, clear=console.clear)
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        raise typer.Exit(1 if story.verdict.difference else 0)
     for line in story.tell(at):
         console.print(line)
     raise typer.Exit(1 if story.verdict.difference else 0)
