@@ -29,6 +29,7 @@ class NotDurable(RedisError, StoreError):
 def exchange_for(settings: Settings) -> Exchange | ClusterExchange:
     """Return the exchange with the server, or the cluster, that the settings name; nothing is connected yet."""
     urls = settings.redis_url.split(",")
+    tls = {"ssl_ca_certs": str(settings.redis_tls_ca)} if settings.redis_tls_ca and urls[0].startswith("rediss") else {}
     pool = aioredis.ConnectionPool.from_url(
         urls[0],
         username=settings.redis_user,
@@ -36,6 +37,7 @@ def exchange_for(settings: Settings) -> Exchange | ClusterExchange:
         protocol=2,
         socket_timeout=None,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
+        **tls,
     )
     if not settings.redis_cluster:
         return Exchange(pool.make_connection)

@@ -116,6 +116,9 @@ class Settings(BaseSettings):
     )
     redis_user: str | None = _setting(None, "The user as whom a service connects to Redis.", min_length=1)
     redis_password: SecretStr | None = _setting(None, "That user's, or Redis' one, password.")
+    redis_tls_ca: Path | None = _setting(
+        None, "File of the CA that signed Redis' certificate (PEM), for `rediss://`; unset: those of the system."
+    )
     redis_cluster: bool = _setting(default=False, meaning="Whether `redis_url` names nodes of a Redis Cluster.")
     nats_url: NatsUrl = _setting(
         "nats://127.0.0.1:4222",

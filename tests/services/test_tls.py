@@ -1,8 +1,10 @@
 """TLS on the wires, with a CA made for the test."""
 
 import asyncio
+import contextlib
 import datetime as dt
 import ipaddress
+import ssl
 
 import grpc
 import pytest
@@ -10,6 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from redis.exceptions import RedisError
 
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc
@@ -17,6 +20,7 @@ from services.bus import Access, Bus
 from services.local import NatsServer
 from services.match.service import serve
 from services.settings import load
+from services.store import Store
 from tests.services.front import in_loop, until
 from tests.services.match_front import settings_for
 
@@ -114,3 +118,31 @@ def test_the_match_service_speaks_tls(redis_url, nats_url, files, mutual):
         await asyncio.gather(serving, return_exceptions=True)
 
     asyncio.run(run())
+
+
+@in_loop
+async def test_redis_is_spoken_to_over_tls_with_the_ca_of_the_settings(files, redis_server):
+    """A server whose certificate another CA signed is not spoken to. A terminator stands in front of it."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(files / "server.crt", files / "server.key")
+
+    async def pass_on(reader, writer) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                writer.write(data)
+        writer.close()
+
+    async def serve_tls(reader, writer) -> None:
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", redis_server.port)
+        await asyncio.gather(pass_on(reader, inner_writer), pass_on(inner_reader, writer))
+
+    async with await asyncio.start_server(serve_tls, "127.0.0.1", 0, ssl=context) as tls:
+        url = f"rediss://127.0.0.1:{tls.sockets[0].getsockname()[1]}/0"
+        store = Store(load(redis_url=url, redis_tls_ca=files / "ca.crt"))
+        assert await store.time() > 0
+        await store.close()
+        other = Store(load(redis_url=url))
+        with pytest.raises(RedisError):
+            await other.time()
+        await other.close()
+        await asyncio.sleep(0.1)
