@@ -111,7 +111,7 @@ class Players:
         self._total = Interval()
         for number, game in enumerate(games):
             turned = [*servers[number % len(servers) :], *servers[: number % len(servers)]]
-            fields = {"think_ms": think_ms, "leave": 0.002, "seconds": 1.0, **game, **plan}
+            fields = {"think_ms": think_ms, "seconds": 1.0, **game, **plan}
             server = f"ipv4:{','.join(turned)}"
             whole = Plan(server=server, nats=nats, matches=matches, seed=seed, **fields)
             whole.check()

@@ -17,13 +17,10 @@ from tests.faults.run import suffer, suffer_all
 FEW = {"matches": 1, "automatic": 1}
 FAULTS = {fault.name: fault for fault in all_faults()}
 POINTS = [
-    "worker killed with commands in hand",
     "worker killed during a commit",
     "worker killed after a commit",
     "worker killed between a refusal's acknowledgement and its receipt",
     "worker killed with half of a batch published",
-    "worker killed between publishing and acknowledging",
-    "two owners: one sleeps during a commit",
     "two owners: one sleeps after a commit",
     "match service killed after appending to the intake",
 ]
