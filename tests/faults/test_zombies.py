@@ -7,7 +7,7 @@ some also another answer to the same prompt. A gate stands before each step; a s
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -106,11 +106,9 @@ class Zombie:
             await publish(messages)
             self.table.published += messages
 
-        async def acknowledged(deliveries: Iterable[Delivery], *settled: Any) -> None:
-            listed = list(deliveries)
+        async def acknowledged(*args: Any, **kwargs: Any) -> None:
             await self._at("acknowledge")
-            await acknowledge(listed, *settled)
-            self.table.acknowledged += listed
+            await acknowledge(*args, **kwargs)
 
         bus.publish, store.acknowledge = published, acknowledged
         store.load = self._after_gate("load", store.load)
@@ -143,6 +141,7 @@ class Zombie:
         groups = worker._group({table.partition: held}, deliveries, redelivered=True)
         async with worker.deciding:
             await worker._process(groups)
+        await worker._store.acknowledge()  # what it leaves to its next read
 
     async def close(self) -> None:
         await self.worker._bus.close()
@@ -160,7 +159,6 @@ class Table:
         self._journal, self._seed = head, seed
         self.zombies: list[Zombie] = []
         self.published: list[tuple[str, bytes]] = []
-        self.acknowledged: list[Delivery] = []
         self.turns = Turns()
 
     @classmethod
@@ -193,7 +191,7 @@ class Table:
         """Play one schedule from the same beginning, and look at what is left."""
         await peek(self.front.store, "RESTORE", journal_key(self.match.id), 0, self._journal, "REPLACE")
         await peek(self.front.store, "SET", seed_key(self.match.id), self._seed)
-        self.published, self.acknowledged, self.turns = [], [], Turns()
+        self.published, self.turns = [], Turns()
         await self.turns.run([zombie.live() for zombie in self.zombies], choose)
         await self._check()
 

@@ -53,11 +53,11 @@ def after(point: str, method: Method, *, only: Callable[[Any], bool] = lambda _:
     return call
 
 
-def within(point: str, method: Method) -> Method:
-    """The trap is passed once what the method sends has left, before its answer is there."""
+def within(point: str, method: Method, *, what: int) -> Method:
+    """The trap is passed once what the method sends has left, before its answer is there. `what`: which argument."""
 
     async def call(*args: Any, **kwargs: Any) -> Any:
-        if not args[-1]:
+        if not args[what]:
             return await method(*args, **kwargs)
         running = asyncio.ensure_future(method(*args, **kwargs))
         for _ in range(3):
@@ -69,9 +69,28 @@ def within(point: str, method: Method) -> Method:
 
 
 def acknowledging(method: Method) -> Method:
-    async def call(self: Store, deliveries: Sequence[Any], *settled: Any) -> None:
-        await method(self, deliveries, *settled)
-        pass_by("acknowledge" if settled else "refused")
+    """Acknowledging is left to the next read, but for refusals."""
+
+    async def call(self: Store, deliveries: Sequence[Any] = (), *args: Any, **kwargs: Any) -> None:
+        left = self.acknowledging
+        await method(self, deliveries, *args, **kwargs)
+        if deliveries:
+            pass_by("refused")
+        elif left:
+            pass_by("acknowledge")
+
+    return call
+
+
+def reading(method: Method) -> Method:
+    async def call(self: Store, *args: Any) -> Any:
+        left = self.acknowledging
+        deliveries = await method(self, *args)
+        if left:
+            pass_by("acknowledge")
+        if deliveries:
+            pass_by("read")
+        return deliveries
 
     return call
 
@@ -87,23 +106,23 @@ def publishing(method: Method) -> Method:
 
 
 def shuffling(method: Method) -> Method:
-    async def call(self: Store, envelopes: Sequence[Any]) -> dict[int, int]:
+    async def call(self: Store, envelopes: Sequence[Any], *args: Any) -> Any:
         chance = random.SystemRandom()
         doubled = [*envelopes, *(one for one in envelopes if chance.random() < 0.5)]
         chance.shuffle(doubled)
         await asyncio.sleep(chance.random() * 0.05)
-        return await method(self, doubled)
+        return await method(self, doubled, *args)
 
     return call
 
 
 def main() -> None:
-    Store.read = after("read", Store.read, only=bool)
-    Store.commit = after("commit", within("committing", Store.commit), only=bool)
+    Store.read = reading(Store.read)
+    Store.commit = after("commit", within("committing", Store.commit, what=2), only=bool)
     Store.acknowledge = acknowledging(Store.acknowledge)
     Bus.publish = after("publish", publishing(Bus.publish))
     append = shuffling(Store.append) if os.environ.get(SHUFFLE) else Store.append
-    Store.append = after("append", within("appending", append))
+    Store.append = after("append", within("appending", append, what=1))
     sys.exit(cli.main())
 
 
