@@ -20,6 +20,7 @@ from msgspec import Struct
 from services.local import LocalProcess, NatsServer, RedisServer, ServiceProcess, free_port
 from services.settings import Durability
 from services.stack import Stack
+from services.store import WORKERS
 from tests.faults import trapped
 from tests.faults.jumping_clock import JumpingClock, compiler
 from tests.faults.nats_proxy import NatsProxy
@@ -188,19 +189,16 @@ class Field:
             process.resume()
 
     async def even(self, within_s: float = 20.0) -> float:
-        """Wait until the running workers own the partitions evenly; return how many seconds that took."""
+        """Wait until the live workers of all processes own the partitions evenly; return how many seconds it took."""
         began = time.monotonic()
         partitions = range(int(self.stack.environment["CROUPIER_PARTITIONS"]))
-        running = sum(engine.running for engine in self.stack.engines)
-
-        def shares() -> list[int]:
-            with self.redis as client:
-                owners = [client.hget(f"croupier:{{{partition}}}:owner", "worker") for partition in partitions]
-            return sorted(owners.count(owner) for owner in set(owners) if owner)
 
         def spread() -> bool:
-            found = shares()
-            return len(found) == running and sum(found) == len(partitions) and found[-1] - found[0] <= 1
+            with self.redis as client:
+                live = set(client.zrange(WORKERS, 0, -1))
+                owners = [client.hget(f"croupier:{{{partition}}}:owner", "worker") for partition in partitions]
+            shares = sorted(owners.count(owner) for owner in live)
+            return sum(shares) == len(partitions) and shares[-1] - shares[0] <= 1
 
         await until(spread, within_s)
         return time.monotonic() - began
