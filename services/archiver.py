@@ -94,7 +94,7 @@ class Archiver:
         matches = await self._store.waiting(self._partitions, now - settle_ms, self._settings.archive_batch)
         if not matches:
             return Pass(0, 0, 0)
-        recorded = await self._store.load(matches)
+        recorded = await self._store.load(matches, seeds=False)
         journals, gone, failed = [], [], []
         for match, found in zip(matches, recorded, strict=True):
             if not found.lines:
@@ -190,7 +190,7 @@ async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> 
     archive = Archive.at(settings.archive)
     store = Store(settings)
     try:
-        await store.open()
+        await store.open(functions=False)  # workers do, or the first call that misses them
         archiver = Archiver(settings, store, archive, metrics)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -218,7 +218,7 @@ async def once(settings: Settings, *, everything: bool, say: Callable[[int], Non
     archive = Archive.at(settings.archive)
     store = Store(settings)
     try:
-        await store.open()
+        await store.open(functions=False)  # workers do, or the first call that misses them
         archiver = Archiver(settings, store, archive, Metrics())
         if everything:
             await archiver.enlist_all()

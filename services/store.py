@@ -158,11 +158,15 @@ class Store:
         self.durability: Durability = settings.durability
         self._confirmation = confirmation(settings.durability)
 
-    async def open(self) -> Self:
-        """Check the servers and bring the functions and the number of partitions there. Raises StoreError."""
+    async def open(self, *, functions: bool = True) -> Self:
+        """Check the servers and bring the functions and the number of partitions there. Raises StoreError.
+
+        `functions`: False leaves the functions as they are, for who calls none or may load none (`deploy/redis.conf`).
+        """
         for info in await self._infos():
             check_server(info, self.durability, cluster=self._settings.redis_cluster)
-        await self.load_functions()
+        if functions:
+            await self.load_functions()
         await self._check_partitions()
         return self
 
@@ -433,13 +437,17 @@ class Store:
         results = await self._write(commands, partitions, confirm=self._confirmation)
         return [cast("CommitResult", answer.decode()) for answer in results]
 
-    async def load(self, matches: Sequence[str]) -> list[Recorded]:
-        """Return what is recorded of matches; no lines for one that does not exist (any more)."""
+    async def load(self, matches: Sequence[str], *, seeds: bool = True) -> list[Recorded]:
+        """Return what is recorded of matches; no lines for one that does not exist (any more).
+
+        `seeds`: False asks for no seeds, for who may read none (`deploy/redis.conf`).
+        """
         commands: list[Command] = [("XRANGE", journal_key(match), "-", "+") for match in matches]
-        commands += [("GET", seed_key(match)) for match in matches]
+        if seeds:
+            commands += [("GET", seed_key(match)) for match in matches]
         answers = await self._ask(commands, [partition_of(match) for match in matches] * 2)
-        seeds = answers[len(matches) :]
-        return [Recorded(_lines(entries), seed) for entries, seed in zip(answers, seeds, strict=False)]
+        found = answers[len(matches) :] if seeds else [None] * len(matches)
+        return [Recorded(_lines(entries), seed) for entries, seed in zip(answers, found, strict=False)]
 
     async def lines(self, match: str, start: int = 0, count: int = 1000) -> list[bytes]:
         """Return up to `count` lines of a journal from version `start`."""

@@ -145,7 +145,7 @@ async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> 
     async with contextlib.AsyncExitStack() as stack:
         store = Store(settings)
         stack.push_async_callback(store.close)
-        await store.open()
+        await store.open(functions=False)
         bus = await Bus.connect(settings.nats_url, "croupier-match", Access.of(settings, ANSWERS_TO_MATCH))
         stack.push_async_callback(bus.close)
         front = Front(settings, store, bus, metrics)

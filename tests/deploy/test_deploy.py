@@ -39,6 +39,10 @@ def used(expression: str) -> set[str]:
     return set(re.findall(r"croupier_\w+", expression))
 
 
+def uncommented(path: Path) -> str:
+    return "\n".join(line for line in path.read_text().splitlines() if not line.startswith("#"))
+
+
 def alerts():
     rules = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())
     return [rule for group in rules["groups"] for rule in group["rules"]]
@@ -79,6 +83,13 @@ def test_compose_runs_every_part_with_a_health_check_and_a_guarded_nats():
     for role in ROLES:
         assert services[role]["environment"]["CROUPIER_NATS_USER"] == role
         assert services[role]["environment"]["CROUPIER_NATS_PASSWORD"] == f"${{NATS_{role.upper()}_PASSWORD}}"
+    guard = services["redis"]["environment"]
+    assert "/etc/redis/redis.sh" in services["redis"]["command"], "without users everybody reads every seed"
+    hashes = re.findall(r"\$(REDIS_[A-Z]+)_SHA256", uncommented(DEPLOY / "redis.conf"))
+    assert {f"{name}_PASSWORD" for name in hashes} == guard.keys()
+    for role in ("match", "engine"):
+        assert services[role]["environment"]["CROUPIER_REDIS_USER"] == role
+        assert services[role]["environment"]["CROUPIER_REDIS_PASSWORD"] == f"${{REDIS_{role.upper()}_PASSWORD}}"
     for role in ROLES:
         assert services[role]["command"] == [role]
         assert services[role]["read_only"] is True
@@ -117,6 +128,9 @@ def test_a_deployment_is_probed_limited_and_has_no_rights(role):
     env = {one["name"]: one for one in container["env"]}
     assert env["CROUPIER_NATS_USER"]["value"] == role
     assert env["CROUPIER_NATS_PASSWORD"]["valueFrom"]["secretKeyRef"]["key"] == f"NATS_{role.upper()}_PASSWORD"
+    if role != "auth":
+        assert env["CROUPIER_REDIS_USER"]["value"] == role
+        assert env["CROUPIER_REDIS_PASSWORD"]["valueFrom"]["secretKeyRef"]["key"] == f"REDIS_{role.upper()}_PASSWORD"
     assert ("CROUPIER_SEED_KEY" in env) == (role == "engine"), "only workers open seeds"
 
 
