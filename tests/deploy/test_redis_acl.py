@@ -101,7 +101,9 @@ def refusals(admin: redis.Redis) -> list[str]:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     with GuardedStack(tmp_path_factory.mktemp("acl")) as stack:
         with as_user(stack.redis, "admin") as admin:
-            assert not refusals(admin), "a service was refused something at its start"
+            # An archiver that is there before any worker has brought the functions may not bring them, and tries again.
+            refused = set(refusals(admin)) - {"archive: command function|load"}
+            assert not refused, "a service was refused something at its start"
         yield stack
 
 

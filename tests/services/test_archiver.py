@@ -176,9 +176,9 @@ def test_killed_before_or_after_a_step_in_redis_the_next_one_finishes(redis_url,
             async with archiver(redis_url, Folder(folder)) as one:
                 method = getattr(one._store, step)
 
-                async def dying(*args):
+                async def dying(*args, **kwargs):
                     if when == "after":
-                        await method(*args)
+                        await method(*args, **kwargs)
                     raise Killed
 
                 setattr(one._store, step, dying)
