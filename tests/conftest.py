@@ -1,6 +1,7 @@
 """Real servers for the tests: one Redis and one NATS for each test process, on free ports and in a temporary folder.
 
-`CROUPIER_TEST_CLUSTERS=1` puts a Redis Cluster and a NATS cluster in their places.
+`CROUPIER_TEST_CLUSTERS=1` puts a Redis Cluster and a NATS cluster in their places, `CROUPIER_TEST_CONTAINERS=1`
+containers of the official images.
 """
 
 import os
@@ -11,6 +12,8 @@ import redis
 
 from services.local import NatsServer, RedisServer
 from services.local_clusters import NatsCluster, RedisCluster, ask
+from tests import containers
+from tests.containers import ContainedServer
 from tests.services.guard import GUARD
 
 CLUSTERS = os.environ.get("CROUPIER_TEST_CLUSTERS") == "1"
@@ -44,6 +47,33 @@ def nats_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsClust
         yield cluster
 
 
+@pytest.fixture(scope="session")
+def redis_container() -> Iterator[ContainedServer]:
+    """A container of the Redis or Valkey image, shared as `redis_server` is."""
+    if reason := containers.missing(containers.REDIS):
+        pytest.skip(reason)
+    with containers.redis_in_container(containers.REDIS) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def nats_container() -> Iterator[ContainedServer]:
+    """A container of the NATS image that lets everybody in, shared as `nats_server` is."""
+    if reason := containers.missing("nats"):
+        pytest.skip(reason)
+    with containers.nats_in_container() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def guarded_nats_container() -> Iterator[ContainedServer]:
+    """A container of the NATS image, guarded and shared as `guarded_nats_server` is."""
+    if reason := containers.missing("nats"):
+        pytest.skip(reason)
+    with containers.nats_in_container(GUARD.config()) as server:
+        yield server
+
+
 @pytest.fixture
 def redis_cluster_url(redis_cluster: RedisCluster) -> str:
     """The URLs of a cluster as empty as a new one."""
@@ -58,7 +88,9 @@ def redis_url(request: pytest.FixtureRequest) -> str:
     """The URL of a server as empty as a new one: no keys and no function libraries."""
     if CLUSTERS:
         return str(request.getfixturevalue("redis_cluster_url"))
-    server: RedisServer = request.getfixturevalue("redis_server")
+    server: RedisServer | ContainedServer = request.getfixturevalue(
+        "redis_container" if containers.WANTED else "redis_server"
+    )
     with redis.Redis.from_url(server.url) as client:
         client.flushall()
         client.function_flush()
@@ -75,4 +107,11 @@ def guarded_nats_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Na
 @pytest.fixture
 def nats_url(request: pytest.FixtureRequest) -> str:
     """The URL of a guarded server. It keeps nothing: core NATS forgets a message once it is delivered."""
-    return str(request.getfixturevalue("nats_cluster" if CLUSTERS else "guarded_nats_server").url)
+    contained = "guarded_nats_container" if containers.WANTED else "guarded_nats_server"
+    return str(request.getfixturevalue("nats_cluster" if CLUSTERS else contained).url)
+
+
+@pytest.fixture
+def open_nats_url(request: pytest.FixtureRequest) -> str:
+    """The URL of a server that lets everybody do everything."""
+    return str(request.getfixturevalue("nats_container" if containers.WANTED else "nats_server").url)

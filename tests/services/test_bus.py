@@ -36,10 +36,12 @@ class Listener:
         await until(lambda: any(name == subject for name, _ in self.heard))
 
 
+pytestmark = pytest.mark.containers
+
+
 @pytest.fixture
-def nats_url(nats_server):
-    """The URL of a server that lets everybody do everything."""
-    return nats_server.url
+def nats_url(open_nats_url):
+    return open_nats_url
 
 
 @pytest.fixture

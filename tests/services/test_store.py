@@ -28,6 +28,8 @@ from services.store import (
 )
 from tests.services.front import in_loop, peek, settings_for, until
 
+pytestmark = pytest.mark.containers
+
 MATCH = "002" + "a" * 22
 OTHER = "003" + "b" * 22
 A, B = "worker a", "worker b"

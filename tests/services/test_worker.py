@@ -13,6 +13,8 @@ from services.engine import worker as module
 from services.local import NatsServer
 from tests.services.front import Gate, Intake, Seat, creation, encoded, in_loop, intake, joining, peek, until
 
+pytestmark = pytest.mark.containers
+
 NONSENSE = b'{"play":{"card":"purple-7"}}'
 
 
