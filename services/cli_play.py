@@ -39,6 +39,16 @@ def play(
         str | None, typer.Option(metavar="HOST:PORT", help="Match service; by default one is started for this match.")
     ] = None,
     nats: Annotated[str | None, typer.Option(metavar="URL", help="NATS; by default port 4222 of that host.")] = None,
+    ca: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="Speak TLS to --server, whose certificate this CA (PEM) has signed.",
+        ),
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the game; may be repeated.")
     ] = None,
@@ -70,6 +80,9 @@ def play(
     if join is not None and (create or server is None):
         err.print("croupier play: --join needs --server, and does not go with --create", style="red")
         raise typer.Exit(USAGE)
+    if ca is not None and server is None:
+        err.print("croupier play: --ca is of a --server", style="red")
+        raise typer.Exit(USAGE)
     if private and join is not None:
         err.print("croupier play: --private is for a new match, --invite for one to join", style="red")
         raise typer.Exit(USAGE)
@@ -86,6 +99,7 @@ def play(
         name=name,
         server=server,
         nats=nats,
+        ca=ca.read_bytes() if ca else None,
         options=option or (),
         clock_s=clock,
         bots=[level.strip().lower() for level in bots.split(",") if level.strip()] if bots else (),

@@ -63,10 +63,19 @@ class Client:
         self.spawn(self._watch())
 
     @classmethod
-    async def connect(cls, address: str, nats_url: str, operator_key: str | None = None) -> Self:
-        """Connect to a match service (`host:port`, or several in gRPC's name syntax) once NATS can be reached."""
+    async def connect(
+        cls, address: str, nats_url: str, operator_key: str | None = None, ca: bytes | None = None
+    ) -> Self:
+        """Connect to a match service (`host:port`, or several in gRPC's name syntax) once NATS can be reached.
+
+        `ca`: the certificate (PEM) that has to have signed the service's, which is spoken to over TLS; None: without.
+        """
         await reachable(nats_url)
-        return cls(grpc.aio.insecure_channel(address, options=CHANNEL), nats_url, operator_key)
+        if ca is None:
+            channel = grpc.aio.insecure_channel(address, options=CHANNEL)
+        else:
+            channel = grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(ca), options=CHANNEL)
+        return cls(channel, nats_url, operator_key)
 
     async def close(self) -> None:
         """End everything. Moves that wait for their receipts are cancelled: they may have been made."""

@@ -150,7 +150,7 @@ async def _connected(wish: Wish, stack: Stack | None) -> AsyncIterator[Client]:
     server, nats, key = _addresses(wish, stack)
     try:
         async with asyncio.timeout(CONNECT_S):
-            client = await Client.connect(server, nats, key)
+            client = await Client.connect(server, nats, key, wish.ca)
     except (TimeoutError, NatsError, OSError, ValueError):
         raise CannotPlayError(words["no nats"].format(nats)) from None
     try:

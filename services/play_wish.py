@@ -29,6 +29,8 @@ class Wish:
     name: str | None = None
     server: str | None = None
     nats: str | None = None
+    ca: bytes | None = None
+    """The certificate (PEM) that has to have signed the server's; None: gRPC without TLS."""
     options: Sequence[str] = ()
     clock_s: float | None = None
     bots: Sequence[str] = ()

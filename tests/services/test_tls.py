@@ -13,10 +13,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from redis.exceptions import RedisError
+from typer.testing import CliRunner
 
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc
 from services.bus import Access, Bus
+from services.cli import app
+from services.client import Client
 from services.local import NatsServer
 from services.match.service import serve
 from services.settings import load
@@ -118,6 +121,48 @@ def test_the_match_service_speaks_tls(redis_url, nats_url, files, mutual):
         await asyncio.gather(serving, return_exceptions=True)
 
     asyncio.run(run())
+
+
+def test_the_client_speaks_tls_to_a_match_service_that_its_ca_has_signed(redis_url, nats_url, files):
+    """And to no other, nor to one without TLS."""
+    tls = settings_for(redis_url, nats_url, grpc_tls_cert=files / "server.crt", grpc_tls_key=files / "server.key")
+    root = (files / "ca.crt").read_bytes()
+
+    async def works(address: str, ca: bytes | None) -> bool:
+        client = await Client.connect(address, nats_url, ca=ca)
+        try:
+            await client.stub.ListGames(pb.ListGamesRequest(), timeout=2)
+        except grpc.aio.AioRpcError:
+            return False
+        finally:
+            await client.close()
+        return True
+
+    async def run() -> None:
+        for settings, good, bad in (
+            (tls, root, [None, (files / "client.crt").read_bytes()]),
+            (settings_for(redis_url, nats_url), None, [root]),
+        ):
+            ready = asyncio.get_running_loop().create_future()
+            serving = asyncio.create_task(serve(settings, ready.set_result))
+            address = (await asyncio.wait_for(ready, 20))["grpc"]
+            assert await works(address, good)
+            for ca in bad:
+                assert not await works(address, ca)
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+    asyncio.run(run())
+
+
+def test_play_takes_a_ca_only_for_a_server_and_only_one_that_is_there(files, tmp_path):
+    for arguments, said in (
+        (["--ca", str(files / "ca.crt")], "--ca is of a --server"),
+        (["--server", "127.0.0.1:1", "--ca", str(tmp_path / "none")], "does not exist"),
+    ):
+        result = CliRunner().invoke(app, ["play", "timos_twist", *arguments], env={"COLUMNS": "200"})
+        assert result.exit_code == 2
+        assert said in result.output
 
 
 @in_loop
