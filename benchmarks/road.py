@@ -73,7 +73,7 @@ def _intake(partition: int) -> str:
 
 async def front(redis_port: int, nats_url: str) -> None:
     """Serve the streams; print the port."""
-    write = Exchange(redis.asyncio.Redis(port=redis_port, protocol=2))
+    write = Exchange(redis.asyncio.Redis(port=redis_port, protocol=2).connection_pool.make_connection)
     numbers = itertools.count(1)
     waiting: dict[int, asyncio.Queue[bytes]] = {}
     outgoing: list[Command] = []
@@ -130,7 +130,7 @@ async def worker(redis_port: int, nats_url: str) -> None:
     await client.function_load(_FUNCTIONS, replace=True)
     for partition in range(PARTITIONS):
         await client.xgroup_create(_intake(partition), "engine", id="0", mkstream=True)
-    call = Exchange(client)
+    call = Exchange(client.connection_pool.make_connection)
     bus = await Bus.connect(nats_url, "road-worker")
     lengths: dict[int, int] = defaultdict(int)
     streams = [_intake(partition) for partition in range(PARTITIONS)]
