@@ -4,7 +4,6 @@ Labels have few values, all known when the program is written: no match, seat, p
 """
 
 import threading
-from collections.abc import Callable, Iterable
 from typing import Self
 from wsgiref.simple_server import WSGIServer
 
@@ -39,20 +38,6 @@ class Endpoint:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class Parts:
-    """A gauge of what the workers of one process have together: the sum, or the largest, of what each has set."""
-
-    def __init__(self, gauge: Gauge, combine: Callable[[Iterable[int]], int]) -> None:
-        self._gauge = gauge
-        self._combine = combine
-        self._values: dict[str, int] = {}
-
-    def set(self, worker: str, value: int) -> None:
-        """Replace a worker's part."""
-        self._values[worker] = value
-        self._gauge.set(self._combine(self._values.values()))
 
 
 class Metrics:
@@ -90,10 +75,10 @@ class Metrics:
         )
         self.batch_size = self._histogram("batch_size", "Commands taken from the intake in one read.", BATCH_BUCKETS)
 
-        self.intake_lag = self._parts("intake_lag", "Commands waiting in all partitions owned.", sum)
-        self.intake_lag_max = self._parts("intake_lag_max", "Commands waiting in the fullest partition owned.", max)
-        self.partitions_owned = self._parts("partitions_owned", "Partitions owned.", sum)
-        self.cached_matches = self._parts("cached_matches", "Matches in memory.", sum)
+        self.intake_lag = self._gauge("intake_lag", "Commands waiting in all partitions owned.")
+        self.intake_lag_max = self._gauge("intake_lag_max", "Commands waiting in the fullest partition owned.")
+        self.partitions_owned = self._gauge("partitions_owned", "Partitions owned.")
+        self.cached_matches = self._gauge("cached_matches", "Matches in memory.")
         self.archive_waiting = self._gauge("archive_waiting", "Matches that wait for the archive.")
         self.open_streams = self._gauge("open_streams", "Open gRPC streams, by method.", "method")
 
@@ -110,9 +95,6 @@ class Metrics:
 
     def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
         return Gauge(name, meaning, labels, namespace="croupier", registry=self.registry)
-
-    def _parts(self, name: str, meaning: str, combine: Callable[[Iterable[int]], int]) -> Parts:
-        return Parts(self._gauge(name, meaning), combine)
 
     def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
         return Histogram(name, meaning, namespace="croupier", registry=self.registry, buckets=buckets)

@@ -155,10 +155,6 @@ class Settings(BaseSettings):
         ge=1,
         le=1_000_000,
     )
-    workers: int = _setting(
-        2, "Workers in one engine process: while one waits for Redis or NATS, another decides.",
-        unit="workers", ge=1, le=16,
-    )  # fmt: skip
     cached_matches: int = _setting(
         4096, "Running matches that a worker keeps in memory; others are replayed when asked for.",
         unit="matches", ge=1, le=1_000_000,

@@ -104,7 +104,7 @@ class Leases:
         if len(self.held) < wanted:
             free = [p for p in await self._store.free(self._settings.partitions) if p not in self.held]
             await self._acquire(free[: wanted - len(self.held)])
-        self._metrics.partitions_owned.set(self._worker, len(self.held))
+        self._metrics.partitions_owned.set(len(self.held))
 
     async def _acquire(self, partitions: list[int]) -> None:
         leases = await self._store.acquire(self._worker, partitions)

@@ -186,9 +186,9 @@ class Worker:
             if partition in held and count:
                 held[partition].reread = True
         waiting = await self._store.trim(list(held))
-        self._metrics.intake_lag.set(self.name, sum(waiting.values()))
-        self._metrics.intake_lag_max.set(self.name, max(waiting.values(), default=0))
-        self._metrics.cached_matches.set(self.name, len(self._cache))
+        self._metrics.intake_lag.set(sum(waiting.values()))
+        self._metrics.intake_lag_max.set(max(waiting.values(), default=0))
+        self._metrics.cached_matches.set(len(self._cache))
 
     async def _recover(self, suspects: list[Held]) -> None:
         """Process what was delivered and not acknowledged, by this worker or the one before."""
@@ -609,38 +609,29 @@ def any_lobby_line(live: Live) -> bool:
 
 
 async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
-    """Run the workers of one process until SIGTERM or SIGINT; `ready` is told once they take commands.
-
-    They know no more of each other than workers of other processes do. While one waits for Redis or NATS, the next
-    decides: a core is kept busy, and the order of each worker's steps stays what it is.
+    """Run a worker until SIGTERM or SIGINT; `ready` is told once it takes commands.
 
     Raises SettingsError without a key for seeds, StoreError for a server that cannot be used.
     """
     logs.configure(settings, "engine")
     metrics = Metrics()
-    stores = [await Store(settings).open() for _ in range(settings.workers)]
+    store = await Store(settings).open()
     bus = await Bus.connect(settings.nats_url, "croupier-engine", Access.of(settings))
-    workers = [Worker(settings, store, bus, metrics) for store in stores]
+    worker = Worker(settings, store, bus, metrics)
     gc.freeze()
     gc.set_threshold(50_000, 50, 1000)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, _stop_all, workers)
+        loop.add_signal_handler(number, worker.stop)
     endpoint = None if settings.metrics_port is None else metrics.serve(settings.metrics_host, settings.metrics_port)
     ready({
-        "event": "ready", "service": "engine", "workers": [worker.name for worker in workers],
+        "event": "ready", "service": "engine", "worker": worker.name,
         "metrics": None if endpoint is None else f"http://{settings.metrics_host}:{endpoint.port}/metrics",
     })  # fmt: skip
     try:
-        await asyncio.gather(*(worker.run() for worker in workers))
+        await worker.run()
     finally:
         if endpoint is not None:
             endpoint.close()
         await bus.close()
-        for store in stores:
-            await store.close()
-
-
-def _stop_all(workers: Sequence[Worker]) -> None:
-    for worker in workers:
-        worker.stop()
+        await store.close()

@@ -54,8 +54,8 @@ _numbers = itertools.count(1)
 
 
 def settings_for(redis_url: str, nats_url: str, **changes: Any) -> Settings:
-    quick: dict[str, Any] = {"partitions": 4, "workers": 1, "lease_ms": 400, "block_ms": 20, "batch": 64}
-    quick |= {"seed_key": SEED_KEY, "redis_cluster": "," in redis_url}
+    quick: dict[str, Any] = {"partitions": 4, "lease_ms": 400, "block_ms": 20, "batch": 64, "seed_key": SEED_KEY}
+    quick["redis_cluster"] = "," in redis_url
     return Settings(redis_url=redis_url, nats_url=nats_url, **(quick | changes))
 
 

@@ -71,7 +71,6 @@ def worker_process(front: Intake, folder, name: str):
         "CROUPIER_LEASE_MS": str(settings.lease_ms),
         "CROUPIER_BLOCK_MS": str(settings.block_ms),
         "CROUPIER_SEED_KEY": SEED_KEY,
-        "CROUPIER_WORKERS": "1",
         **GUARD.environment("engine"),
     }
     with ServiceProcess((), folder, name=name, env=env, entry=("-c", ALONE)) as process:

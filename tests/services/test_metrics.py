@@ -18,9 +18,7 @@ def test_the_endpoint_shows_what_was_counted():
     metrics.moves.labels(game="timos_twist", result="ILLEGAL_MOVE").inc(2)
     metrics.lease_changes.labels(change="taken").inc()
     metrics.end_to_end_seconds.observe(0.003)
-    metrics.intake_lag.set("one", 2)
-    metrics.intake_lag.set("other", 5)
-    metrics.intake_lag.set("one", 4)
+    metrics.intake_lag.set(9)
     with metrics.serve("127.0.0.1", 0) as endpoint:
         lines = page(endpoint.port).splitlines()
     assert 'croupier_commands_total{kind="move",result="accepted"} 1.0' in lines
