@@ -149,7 +149,7 @@ class Leases:
             self._aside = True
             log.warning("stepped_back", partitions=len(self.held))
             await self.close()
-            self._metrics.partitions_owned.set(self._worker, len(self.held))
+            self._metrics.partitions_owned.set(len(self.held))
 
     def come_back(self) -> None:
         """Take part again, from the next round on."""
