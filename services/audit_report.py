@@ -131,8 +131,17 @@ def processes(workers: int) -> Pool:
         # Spawned, not forked: the caller may hold threads and connections.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(workers, context, initializer=_leave_interrupts_to_the_caller) as pool:
+
+            def submit(part: Part) -> Callable[[], Audits]:
+                # May start a process, which inherits the mask: Ctrl-C is the caller's, also while that process begins.
+                before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                try:
+                    return pool.submit(audit_part, part).result
+                finally:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
             try:
-                yield lambda part: pool.submit(audit_part, part).result
+                yield submit
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
 

@@ -3,12 +3,13 @@
 `cli.py` calls `register`. Exit codes: 0 all is well, 1 something differs or failed, 2 the command was asked wrongly.
 """
 
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TypeVar
 
 import msgspec
 import typer
@@ -30,6 +31,7 @@ from services.show_step import HELP, step
 from services.signatures import checked, read_key, read_signature
 from services.storage import StorageError
 
+T = TypeVar("T")
 USAGE = 2
 
 
@@ -95,7 +97,7 @@ def audit(
         parts = _parts(paths or [], in_redis=in_redis)
         pool = processes(workers or cores()) if ray is None else on_ray(ray)
         with State(state) if state else nullcontext() as known:
-            done = _watched(parts, run(parts, pool, known))
+            done = _watched(parts, _until_interrupted(run(parts, pool, known)))
             audited = with_anchors((each for some in done for each in some), anchors)
             if operator is not None:
                 audited = (checked(one, operator, signatures) for one in audited)
@@ -168,6 +170,25 @@ def _key(given: str) -> Ed25519PublicKey:
         return read_key(given)
     except ValueError as error:
         _usage(f"--key: {error}")
+
+
+def _until_interrupted(done: Iterable[T]) -> Iterator[T]:
+    """Yield what there is until Ctrl-C, also if Python had to ignore it where it came: in a callback, say."""
+    interrupted = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        for one in done:
+            if interrupted:
+                raise KeyboardInterrupt
+            yield one
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _watched(parts: Sequence[Part], done: Iterable[tuple[Part, list[Audited]]]) -> Iterator[list[Audited]]:

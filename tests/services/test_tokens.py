@@ -18,6 +18,10 @@ def tokens(**changes) -> Tokens:
     return Tokens(**({"key": KEY, "ttl_s": 60, "partitions": 4} | changes))
 
 
+LASTING = tokens(ttl_s=3600)
+"""What writes tokens long before the test that shows them."""
+
+
 def written(algorithm: str = "HS256", key: str = KEY, drop: str = "", kid: str = "", **changes) -> str:
     """A token as the service writes them, but for the changes."""
     now = int(time.time())
@@ -154,8 +158,8 @@ def test_an_operators_token_holds_for_its_time():
 
 @pytest.mark.parametrize(
     "credential",
-    ["", "None", KEY[:-1], KEY + "k", "\ud800", "a.b.c", tokens().for_host(MATCH), tokens().for_seat(SEAT), written(),
-     Operators(OTHER).token(60)],
+    ["", "None", KEY[:-1], KEY + "k", "\ud800", "a.b.c", LASTING.for_host(MATCH), LASTING.for_seat(SEAT), written(),
+     Operators(OTHER).token(3600)],
 )  # fmt: skip
 def test_nobody_else_is_an_operator(credential: str):
     """Not even with a good token of another role that is signed with the very same key."""
@@ -163,7 +167,7 @@ def test_nobody_else_is_an_operator(credential: str):
         Operators(KEY).admit(credential)
 
 
-@pytest.mark.parametrize("credential", ["", "None", KEY, Operators(KEY).token(60)])
+@pytest.mark.parametrize("credential", ["", "None", KEY, Operators(KEY).token(3600)])
 def test_without_a_key_nobody_is_an_operator(credential: str):
     assert not Operators(None)
     with pytest.raises(NotOperator):
