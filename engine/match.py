@@ -166,8 +166,6 @@ class Match(Fold):
             parsed = malformed
         if answered and answered.by == "player" and self._is(parsed, answered.move):
             return answered.version, []
-        if not self.over and prompt == self.prompts[seat] and parsed in self.legal(seat):
-            return self.version + 1, self._moved(seat, parsed, at, "player")
         facts = {"seat": seat, "prompt": self.prompts[seat], "version": self.version}
         if self.over:
             raise MatchOver("the match is over", **facts)
@@ -177,7 +175,9 @@ class Match(Fold):
             raise StalePrompt(f"prompt {prompt} is not the seat's prompt {self.prompts[seat]}", **facts)
         if isinstance(parsed, MalformedMove):
             raise MalformedMove(parsed.detail, **facts)
-        raise IllegalMove(f"{self.game.move_json.encode(parsed).decode()} is not legal now", **facts)
+        if parsed not in self.legal(seat):
+            raise IllegalMove(f"{self.game.move_json.encode(parsed).decode()} is not legal now", **facts)
+        return self.version + 1, self._moved(seat, parsed, at, "player")
 
     def _is(self, parsed: Move | MalformedMove, move: bytes) -> bool:
         return not isinstance(parsed, MalformedMove) and self.game.move_json.encode(parsed) == move

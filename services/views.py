@@ -73,8 +73,7 @@ class ViewEncoder:
     def all_views(self) -> list[tuple[str, bytes]]:
         """Return the subject and the view of every human seat whose tenure holds, ascending, and of spectators last."""
         public = self._now()
-        view = self._view if self.match.state is None else self._seats_view
-        views = [(subject, view(public, seat)) for seat, subject in self._holders]
+        views = [(subject, self._view(public, seat)) for seat, subject in self._holders]
         views.append((self._table_subject, self._view(public, None)))
         return views
 
@@ -106,10 +105,6 @@ class ViewEncoder:
                 public.text,
                 public.events,
             )
-        return self._seats_view(public, seat)
-
-    def _seats_view(self, public: _Public, seat: int) -> bytes:
-        match = self.match
         i = match.plays_as(seat)
         if i is None:
             raise ValueError(f"seat {seat} does not play")

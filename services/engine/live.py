@@ -253,8 +253,7 @@ class Live:
         for limit in LIMITS:
             if self._limited(limit):
                 member = f"{match.id}:{limit}"
-                known = self.due.get(member)
-                wanted[member] = match.at + getattr(self.limits, limit) if known is None else known
+                wanted[member] = self.due.get(member, match.at + getattr(self.limits, limit))
         return wanted
 
     @property

@@ -45,6 +45,9 @@ ATTEMPTS = 5
 THINKING_MS = 5
 """How long a read waits while computer players decide. No read is left behind for later: what it took would be in the
 hands of nobody, and what came after it unread when the clock is looked at."""
+COLLECTED_AFTER = (50_000, 50, 1000)
+"""Thresholds of the garbage collector. Matches are frozen values without cycles: it finds little, and what is there at
+the start stays."""
 RECEIPTS_BYTES = 256 * 1024
 """A message of more receipts is split; NATS takes none above its limit, 1 MB unless configured."""
 
@@ -619,7 +622,7 @@ async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> 
     bus = await Bus.connect(settings.nats_url, "croupier-engine", Access.of(settings))
     worker = Worker(settings, store, bus, metrics)
     gc.freeze()
-    gc.set_threshold(50_000, 50, 1000)
+    gc.set_threshold(*COLLECTED_AFTER)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, worker.stop)
