@@ -16,8 +16,8 @@ def step(show: Callable[[int], None], last: int, start: int, *, clear: Callable[
     Keys that mean nothing are passed over, so that each may stand on a line of its own in what is piped in.
     """
     version = start
-    show(version)
     with _keys() as keys:
+        show(version)
         for key in keys:
             wanted = {NEXT: version + 1, PREVIOUS: version - 1, FIRST: 0, LAST: last}.get(key, version)
             if key == QUIT:
@@ -30,14 +30,17 @@ def step(show: Callable[[int], None], last: int, start: int, *, clear: Callable[
 
 @contextmanager
 def _keys() -> Iterator[Iterator[str]]:
-    """Give keys as they are pressed; of what is piped in, its characters. The terminal is as before afterwards."""
+    """Give keys as they are pressed; of what is piped in, its characters. The terminal is as before afterwards.
+
+    Keys that were pressed before this began count as well.
+    """
     if not sys.stdin.isatty():
         yield iter(lambda: sys.stdin.read(1), "")
         return
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor)
+        tty.setcbreak(descriptor, termios.TCSADRAIN)
         yield iter(lambda: sys.stdin.read(1), "")
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
