@@ -15,9 +15,11 @@ from benchmarks.engine import play, start
 from engine import registry
 from engine.journal import Line
 from services.archive import Archive, Ended
-from services.audit_parts import of_archive
-from services.audit_report import cores, processes, run
+from services.audit_report import AUDIT
 from services.commands import match_id
+from services.jobs import on_processes, run
+from services.journal_parts import of_archive
+from services.processes import cores
 
 BATCH = 100
 MINUTE_MS = 60_000
@@ -53,7 +55,9 @@ def main() -> None:
         print(f"{'processes':>9}{'entries':>12}{'seconds':>10}{'entries/s':>12}{'a process':>12}{'a CPU second':>14}")
         for workers in given.processes or sorted({1, cores()}):
             began, cpu = time.perf_counter(), _cpu()
-            verdicts = [each.verdict for _, some in run(of_archive(folder), processes(workers)) for each in some]
+            verdicts = [
+                each.verdict for _, some in run(of_archive(folder), AUDIT, on_processes(workers)) for each in some
+            ]
             seconds = time.perf_counter() - began
             assert len(verdicts) == given.matches
             assert all(verdict.outcome == "consistent" for verdict in verdicts)

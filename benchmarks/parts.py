@@ -18,9 +18,11 @@ from benchmarks.engine import play, recorded, start
 from engine import registry
 from engine.audit import Source, audit_source, files
 from engine.journal import NO_HASH, Line
-from services.audit_report import BATCH, audit_all, cores
+from services.audit_report import audit_all
+from services.journal_parts import BATCH
 from services.load.cpu import cpu_of
 from services.local import RedisServer
+from services.processes import cores
 from services.settings import Settings
 from services.store import Commit, Store
 from services.views import ViewEncoder

@@ -288,17 +288,26 @@ def files(paths: Iterable[Path]) -> Iterator[Source]:
 
 
 def audit_source(source: Source) -> Audited:
-    """Read and audit one journal. Beside a file NAME.jsonl its last hash may stand in NAME.hash, in hex."""
-    lines, anchor = source.lines, source.anchor
-    if source.path is not None:
-        try:
-            lines = tuple(journal.split(source.path.read_bytes()))
-            beside = source.path.with_suffix(ANCHOR_SUFFIX)
-            if anchor is None and beside != source.path and beside.exists():
-                anchor = parse_hash(beside.read_text("ascii"))
-        except (OSError, ValueError, MemoryError) as error:
-            return Audited(source.name, _no_file(str(error)))
-    return Audited(source.name, audit(lines, anchor, source.seed))
+    """Read and audit one journal."""
+    try:
+        read = read_source(source)
+    except (OSError, ValueError, MemoryError) as error:
+        return Audited(source.name, unreadable(str(error)))
+    return Audited(source.name, audit(read.lines, read.anchor, read.seed))
+
+
+def read_source(source: Source) -> Source:
+    """Return a source with its lines. Beside a file NAME.jsonl its last hash may stand in NAME.hash, in hex.
+
+    Raises OSError, ValueError, MemoryError.
+    """
+    if source.path is None:
+        return source
+    lines, anchor = tuple(journal.split(source.path.read_bytes())), source.anchor
+    beside = source.path.with_suffix(ANCHOR_SUFFIX)
+    if anchor is None and beside != source.path and beside.exists():
+        anchor = parse_hash(beside.read_text("ascii"))
+    return source._replace(lines=lines, anchor=anchor)
 
 
 def parse_hash(text: str) -> bytes:
@@ -310,5 +319,6 @@ def parse_hash(text: str) -> bytes:
     return anchor
 
 
-def _no_file(error: str) -> Verdict:
-    return Verdict("different", "", "", "", 0, 0, "", Difference(0, "file", _short(error)))
+def unreadable(why: str, match: str = "") -> Verdict:
+    """Return the verdict on a journal that cannot be read; the match, if something names it."""
+    return Verdict("different", match, "", "", 0, 0, "", Difference(0, "file", _short(why)))

@@ -23,7 +23,8 @@ class Impact(Struct, frozen=True):
 
     `options`: the new rules refuse the match's options. `deal`, `state`: its start, or what a move does, is another.
     `legal`: a seat may make other moves after the entry. `move`: the move is not legal. `result`: it ends otherwise.
-    `rules failed`: the new rules broke down. `journal`: it does not replay under its own rules.
+    `rules failed`: the new rules broke down. `journal`: it has not ended, or does not replay under its own rules.
+    `file`: it cannot be read.
     """
 
     match: str
@@ -34,7 +35,10 @@ class Impact(Struct, frozen=True):
 
 
 def impact(lines: Sequence[bytes], to: AnyGame) -> Impact:
-    """Return where a journal that has ended parts from what `to` makes of it. Never raises."""
+    """Return where a journal that has ended parts from what `to` makes of it. Never raises.
+
+    Of a match that has not ended nothing is said: what other rules would allow tells of its hidden cards.
+    """
     match = Match(journal.revealed(lines))
     state: Any = None
     options: Any = None
@@ -48,6 +52,8 @@ def impact(lines: Sequence[bytes], to: AnyGame) -> Impact:
             body = journal.read(data).body
         except Exception as error:  # noqa: BLE001 - any bytes may come
             return parted(version, "journal", f"{type(error).__name__}: {error}")
+        if match.seed is None:
+            return parted(len(lines), "journal", "it stops before its end, or that does not reveal the seed")
         try:
             match body:
                 case Started():
@@ -68,6 +74,8 @@ def impact(lines: Sequence[bytes], to: AnyGame) -> Impact:
             return parted(version, "move" if isinstance(body, Moved) else "options", refusal.detail)
         except Exception as error:  # noqa: BLE001 - rules that are tried out may break down
             return parted(version, "rules failed", f"{type(error).__name__}: {error}")
+    if not match.over:
+        return parted(len(lines), "journal", "it stops before its end")
     return Impact(match.id, len(lines))
 
 

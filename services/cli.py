@@ -17,7 +17,7 @@ from rich.console import Console
 
 from engine import bots, registry
 from engine.refusals import UnknownGame
-from services import cli_archive, cli_impact, cli_journal, cli_load, cli_play
+from services import cli_archive, cli_audit, cli_journal, cli_load, cli_play
 from services.cli_arena import arena_command
 from services.journals import here
 from services.local import LocalProcessError
@@ -237,7 +237,7 @@ def listen(
 app.command("arena", rich_help_panel=PLAY)(arena_command)
 cli_archive.register(app, SERVICES, _serve)
 cli_journal.register(app, JOURNALS)
-cli_impact.register(app, JOURNALS)
+cli_audit.register(app, JOURNALS)
 cli_play.register(app, PLAY)
 cli_load.register(app, PLAY)
 

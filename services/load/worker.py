@@ -13,7 +13,6 @@ import time
 
 import uvloop
 
-from services.audit_report import cores
 from services.load.checks import check
 from services.load.crowd import Crowd
 from services.load.talk import (
@@ -34,6 +33,7 @@ from services.load.talk import (
     Work,
 )
 from services.play_stream import RefusedError
+from services.processes import cores
 
 REPORT_S = 0.5
 KNOCK_S = 30.0

@@ -18,7 +18,7 @@ from croupier.v1 import view_pb2
 from engine import bots, journal, registry
 from engine.audit import audit
 from services import tables, wire
-from services.audit_report import WORTH_PROCESSES
+from services.jobs import WORTH_PROCESSES
 from services.play_wish import setups
 from services.stack import Stack
 from services.tables import menu
@@ -32,6 +32,7 @@ EXAMPLE = ROOT / "examples" / "tiny_game"
 PAGE = ROOT / "docs" / "adding_a_game.md"
 BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 GROUP = registry.ENTRY_POINTS
+GAME_1, GAME_2 = "lone_peak:LonePeak", "lone_peak:LonePeak2"
 BOTS = bots.ENTRY_POINTS
 SETTINGS = dict(os.environ) | {"COLUMNS": "120", "NO_COLOR": "1"}
 
@@ -406,6 +407,30 @@ def test_an_audit_on_all_cores_finds_the_rules_in_every_process(tmp_path: Path, 
     code, output = croupier("audit", tmp_path)
     assert code == 1
     assert output.splitlines()[-1] == f"0 verified, 0 consistent, {WORTH_PROCESSES + 4} different"
+
+
+def test_two_versions_are_compared_in_every_process(tmp_path: Path):
+    """The second lets nobody lay the last card that he may."""
+    module = (EXAMPLE / "lone_peak.py").read_text() + textwrap.dedent("""
+
+        class LonePeak2(LonePeak):
+            rules_version = 2
+
+            def legal(self, state, seat):
+                moves = super().legal(state, seat)
+                return moves[:-1] if len(moves) > 1 else moves
+    """)
+    installed = install(tmp_path / "package", "lone-peak", {GROUP: {"one": GAME_1, "two": GAME_2}}, module)
+    journals = tmp_path / "journals"
+    journals.mkdir()
+    for number in range(WORTH_PROCESSES + 4):
+        shutil.copy(EXAMPLE / "histories" / "lone_peak_1.jsonl", journals / f"{number}.jsonl")
+    command = ("impact", journals, "--from", "lone_peak/1", "--workers", "2")
+    env = {"PYTHONPATH": str(installed)}
+    code, output = croupier(*command, "--to", "lone_peak/2", env=env)
+    assert code == 1
+    assert output.splitlines()[-1] == f"{WORTH_PROCESSES + 4} matches, {WORTH_PROCESSES + 4} part: 20 in legal"
+    assert croupier(*command, "--to", "lone_peak/1", "-q", env=env) == (0, "")
 
 
 def test_without_the_rules_an_audit_says_so_and_nothing_else():

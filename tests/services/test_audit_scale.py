@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,10 +16,12 @@ import pytest
 import redis
 
 from engine.audit import FIELDS, Audited, Difference, Verdict
-from services import audit_page, audit_parts, audit_report
+from services import audit_page, journal_parts
 from services.archive import Archive
-from services.audit_parts import audit_part, of_paths
-from services.audit_report import CLASSES, Report, State, processes, report, run
+from services.audit_report import AUDIT, CLASSES, Report, audit_part, report
+from services.impact_report import impact_job
+from services.jobs import State, on_processes, run
+from services.journal_parts import of_paths
 from services.storage import Folder
 from tests.services.ended import ended, put, put_lines
 from tests.services.test_cli_journal import HISTORIES, LINES, RECORDED, croupier
@@ -34,7 +37,7 @@ def archived(tmp_path: Path) -> Path:
 
 
 def verdicts(parts, workers=1, state=None):
-    return [each for _, audited in run(parts, processes(workers), state) for each in audited]
+    return [each for _, audited in run(parts, AUDIT, on_processes(workers), state) for each in audited]
 
 
 # --- what is audited -------------------------------------------------------------------------------------------------
@@ -209,21 +212,21 @@ def test_a_report_of_another_kind_is_refused_before_anything_is_audited(tmp_path
 def test_what_was_cut_off_goes_on_where_it_was(archived, tmp_path):
     parts = list(of_paths([archived, HISTORIES]))
     whole = verdicts(parts)
-    with State(tmp_path / "state") as state:
-        going = run(parts, processes(1), state)
+    with State(tmp_path / "state", AUDIT) as state:
+        going = run(parts, AUDIT, on_processes(1), state)
         for _ in range(4):
             next(going)
         going.close()
     with (tmp_path / "state").open("ab") as file:
         file.write(b'{"key":"files torn')
     asked = []
-    with State(tmp_path / "state") as state:
+    with State(tmp_path / "state", AUDIT) as state:
         assert len(state.done) == 4
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(audit_report, "audit_part", lambda part: asked.append(part.key) or audit_part(part))
-            assert verdicts(parts, 1, state) == whole
+        watched = AUDIT._replace(do=lambda part: asked.append(part.key) or audit_part(part))
+        done = run(parts, watched, on_processes(1), state)
+        assert [each for _, audited in done for each in audited] == whole
     assert asked == [part.key for part in parts[4:]]
-    with State(tmp_path / "state") as state:
+    with State(tmp_path / "state", AUDIT) as state:
         assert len(state.done) == len(parts)
         assert verdicts(parts, 2, state) == whole
 
@@ -240,11 +243,11 @@ def test_what_has_changed_since_is_audited_again(tmp_path):
 
 
 def test_verdicts_of_other_rules_or_of_another_file_are_not_taken_over(tmp_path):
-    with State(tmp_path / "state") as state:
+    with State(tmp_path / "state", AUDIT) as state:
         state.keep("k", [])
     text = (tmp_path / "state").read_text()
     (tmp_path / "state").write_text(text.replace("timos_twist/1", "timos_twist/0"))
-    with State(tmp_path / "state") as state:
+    with State(tmp_path / "state", AUDIT) as state:
         assert state.done == {}
     other = tmp_path / "precious"
     other.write_text("my diary\n")
@@ -264,36 +267,60 @@ def test_a_match_that_was_running_is_audited_again(redis_url, tmp_path, monkeypa
     assert croupier("audit", one.match, "--state", tmp_path / "state").exit_code == 0
 
 
-def test_ctrl_c_ends_it_cleanly_and_says_how_to_go_on(tmp_path):
-    folder = tmp_path / "many"
-    folder.mkdir()
-    for number in range(3000):
-        os.link(_copy(tmp_path), folder / f"{number:05}.jsonl")
-    state = tmp_path / "state"
-    command = [sys.executable, "-m", "services.cli", "audit", "-q", str(folder), "--state", str(state)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+RULES = json.loads(RECORDED[0].read_bytes().split(b"\n", 1)[0])["rules"]
+COMMANDS = [("audit",), ("impact", "--from", RULES, "--to", RULES)]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of more journals than a test waits for."""
+    folder = tmp_path_factory.mktemp("many")
+    first = folder / "00000.jsonl"
+    shutil.copy(RECORDED[0], first)
+    for number in range(1, 3000):
+        os.link(first, folder / f"{number:05}.jsonl")
+    return folder
+
+
+@contextmanager
+def working(command, many, state):
+    """The command over many journals in a process group of its own, of which some are done."""
+    called = [sys.executable, "-m", "services.cli", *command, "-q", str(many), "--state", str(state), "--workers", "2"]
+    with subprocess.Popen(called, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         while not state.exists() or state.stat().st_size < 5000:
             assert process.poll() is None
+        yield process
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ctrl_c_ends_it_cleanly_and_says_how_to_go_on(command, many, tmp_path):
+    state = tmp_path / "state"
+    with working(command, many, state) as process:
         os.killpg(process.pid, signal.SIGINT)
         told = process.stderr.read()
         assert process.wait() == 130
-    assert "Traceback" not in told
-    assert f"--state {state} goes on from here" in told
-    with State(state) as known:
-        assert 0 < len(known.done) < 3000 / audit_parts.PART_FILES
+    assert told == f"stopped; --state {state} goes on from here\n"
+    with State(state, AUDIT if command == ("audit",) else impact_job(RULES, RULES)) as known:
+        assert 0 < len(known.done) < 3000 / journal_parts.PART_FILES
 
 
-def _copy(folder: Path) -> Path:
-    file = folder / "source.jsonl"
-    if not file.exists():
-        shutil.copy(RECORDED[0], file)
-    return file
+def test_a_process_that_dies_is_said_and_what_is_done_is_kept(many, tmp_path):
+    state = tmp_path / "state"
+    with working(("audit",), many, state) as process:
+        child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[-1]
+        os.kill(int(child), signal.SIGKILL)
+        told = process.stderr.read()
+        assert process.wait() == 2
+    assert told.startswith("croupier: one of the processes died")
+    with State(state, AUDIT) as known:
+        assert known.done
 
 
-def test_progress_on_a_terminal_tells_how_far_it_is(archived):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_progress_on_a_terminal_tells_how_far_it_is(command, archived):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "services.cli", "audit", "--json", str(archived)],
+        [sys.executable, "-m", "services.cli", *command, "--json", str(archived), str(HISTORIES)],
         stdout=subprocess.PIPE, stderr=theirs, env=os.environ | {"TERM": "xterm", "COLUMNS": "140"},
     )  # fmt: skip
     os.close(theirs)
@@ -309,8 +336,9 @@ def test_progress_on_a_terminal_tells_how_far_it_is(archived):
     os.close(ours)
     out, _ = process.communicate()
     assert process.returncode == 0
-    assert json.loads(out)["consistent"] == len(MATCHES)
-    assert b"journals" in told
+    assert json.loads(out)["journals"]
+    for word in {"audit": (b"journals", b"differ"), "impact": (b"matches", b"part")}[command[0]]:
+        assert word in told
     assert b"left" in told
     assert b"%" in told
 

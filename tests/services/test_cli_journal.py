@@ -12,8 +12,9 @@ from typer.testing import CliRunner, Result
 
 from engine import journal
 from engine.audit import Source, files, parse_hash
-from services.audit_report import WORTH_PROCESSES, audit_all
-from services.cli_journal import register
+from services import cli_audit, cli_journal
+from services.audit_report import audit_all
+from services.jobs import WORTH_PROCESSES
 from services.sealing import Sealer
 from services.show import WORDS, Story, printable
 from services.store import journal_key, seed_key
@@ -30,7 +31,8 @@ HASH = REFERENCE.with_suffix(".hash").read_text().strip()
 
 def croupier(*args: object) -> Result:
     app = typer.Typer()
-    register(app, "Journals")
+    cli_audit.register(app, "Journals")
+    cli_journal.register(app, "Journals")
     return CliRunner().invoke(app, [str(arg) for arg in args])
 
 

@@ -1,22 +1,24 @@
-"""What there is to audit, in parts that any process can take: journal files, segments of archives, matches.
+"""Journals in parts that any process can take: journal files, segments of archives, matches in Redis.
 
-A part says where its journals are and carries none of them (unless they are in memory already), so `audit_part` is one
-function for this machine's cores and for a cluster's.
+A part says where its journals are and carries none of them (unless they are in memory already), so what is done with it
+is one function for this machine's cores and for a cluster's (`jobs.py`).
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import zstandard
 from msgspec import Struct
-from msgspec.structs import replace
 
 from engine import journal
-from engine.audit import ANCHOR_SUFFIX, JOURNAL_SUFFIX, Audited, Difference, Source, Verdict, audit, audit_source
+from engine.audit import ANCHOR_SUFFIX, JOURNAL_SUFFIX, Source, read_source
 from services import journals
 from services.archive import SEGMENT_SUFFIX, Archive, ArchiveDamaged, Place, content_name, decompressed, table_of
+from services.commands import is_match_id
+from services.journals import JournalsError
 from services.storage import StorageError, open_storage
 
 BATCH = 8
@@ -32,7 +34,7 @@ MANY = 16
 
 
 class Part(Struct, frozen=True):
-    """Some journals that are audited together; `size` is about the bytes of their lines, `count` about their number.
+    """Some journals that are read together; `size` is about the bytes of their lines, `count` about their number.
 
     `key` changes with what is to be read, and is empty where that cannot be known.
     """
@@ -111,48 +113,73 @@ def of_matches(matches: Sequence[str]) -> Iterator[Part]:
         yield Part(f"matches {' '.join(some)}", MATCH_BYTES * len(some), len(some), matches=some)
 
 
-def lasting(part: Part, audited: Sequence[Audited]) -> bool:
-    """Whether the verdicts on a part hold for good: a match in Redis may still be running, or may not be there yet."""
-    return bool(part.key) and (
-        not part.matches or all(one.verdict.status in ("finished", "aborted") for one in audited)
-    )
+def named(names: Sequence[str], *, in_redis: bool = False) -> list[Part]:
+    """Return the parts of what was asked for: files, folders, archives (folders or URLs), match ids.
+
+    `in_redis`: and all matches in Redis that have ended. Raises JournalsError, StorageError, OSError.
+    """
+    if not names and not in_redis:
+        raise JournalsError("name files, folders, archives or matches, or say --redis")
+    parts: list[Part] = []
+    matches: list[str] = []
+    for name in names:
+        if "://" in name:
+            parts += of_archive(name)
+        elif Path(name).exists():
+            parts += of_paths([Path(name)])
+        elif is_match_id(name):
+            matches.append(name)
+        else:
+            raise JournalsError(f"there is no file or folder {name}, and it is no match id")
+    return [*parts, *of_matches([*matches, *(journals.all_matches() if in_redis else ())])]
 
 
-def audit_part(part: Part) -> list[Audited]:
-    """Return the verdicts on a part's journals, in order. Raises JournalsError if Redis cannot be read."""
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+class Held(NamedTuple):
+    """A journal as a part holds it: the source with its lines, or why they cannot be read.
+
+    `match` and `head` (hex) are what the table of its segment says of it.
+    """
+
+    source: Source
+    error: str = ""
+    match: str = ""
+    head: str = ""
+
+
+def read(part: Part) -> Iterator[Held]:
+    """Yield the journals of a part, in order. Raises JournalsError if Redis cannot be read."""
     if part.segment:
-        return list(_audit_segment(part.where, part.segment))
-    sources = journals.sources(part.matches) if part.matches else iter(part.sources)
-    return [audit_source(source) for source in sources]
+        yield from _read_segment(part.where, part.segment)
+    elif part.matches:
+        yield from map(Held, journals.sources(part.matches))
+    else:
+        for source in part.sources:
+            try:
+                yield Held(read_source(source))
+            except (OSError, ValueError, MemoryError) as error:
+                yield Held(source, str(error))
 
 
-def _audit_segment(where: str, name: str) -> Iterator[Audited]:
+def _read_segment(where: str, name: str) -> Iterator[Held]:
     title = f"{where}/{name}"
     try:
         data = open_storage(where).read(name)
         places = table_of(name, data)
     except (ArchiveDamaged, StorageError, OSError, MemoryError) as error:
-        yield Audited(title, _unreadable("", str(error)))
+        yield Held(Source(title), str(error))
         return
     if content_name(data) != PurePosixPath(name).name.removesuffix(SEGMENT_SUFFIX):
-        yield Audited(title, _unreadable("", "the bytes are not those that the segment's name says"))
+        yield Held(Source(title), "the bytes are not those that the segment's name says")
     for place in places:
-        yield Audited(f"{title}#{place.match}", _audit_place(data, place))
+        yield _held(f"{title}#{place.match}", data, place)
 
 
-def _audit_place(data: bytes, place: Place) -> Verdict:
+def _held(name: str, data: bytes, place: Place) -> Held:
     try:
         lines = journal.split(decompressed(data[place.start : place.start + place.length]))
     except (zstandard.ZstdError, ValueError, MemoryError) as error:
-        return _unreadable(place.match, str(error))
-    verdict = audit(lines)
-    if verdict.difference is None and (verdict.match, verdict.head) != (place.match, place.head):
-        detail = "the table of the segment names another match or another last hash"
-        return replace(
-            verdict, outcome="different", difference=Difference(verdict.entries - 1, "last hash", detail)
-        )  # fmt: skip
-    return verdict
-
-
-def _unreadable(match: str, error: str) -> Verdict:
-    return Verdict("different", match, "", "", 0, 0, "", Difference(0, "file", error))
+        return Held(Source(name), str(error), place.match)
+    return Held(Source(name, lines=tuple(lines)), "", place.match, place.head)

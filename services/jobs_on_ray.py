@@ -1,16 +1,17 @@
-"""The audit as a job on a Ray cluster: the same function over the same parts, on other machines.
+"""Jobs on a Ray cluster: the same function over the same parts, on other machines.
 
 Every node needs this version of Croupier installed, and access to the archive.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from engine.audit import Audited
-from services.audit_parts import Part, audit_part
-from services.audit_report import Pool, Submit, cores
+from services.jobs import Pool, Submit
+from services.journal_parts import Part
+from services.processes import cores
 
+R = TypeVar("R")
 LOCAL = "local"
 
 
@@ -21,7 +22,7 @@ class RayMissing(RuntimeError):
 def on_ray(address: str) -> Pool:
     """Return a pool of all CPUs of the cluster at `address` (`auto`: the one that this machine belongs to).
 
-    `local` starts one on this machine, which ends with the audit. Raises RayMissing, ConnectionError.
+    `local` starts one on this machine, which ends with the job. Raises RayMissing, ConnectionError.
     """
     try:
         import ray  # noqa: PLC0415 - an extra
@@ -30,10 +31,10 @@ def on_ray(address: str) -> Pool:
     where: dict[str, Any] = {"num_cpus": cores()} if address == LOCAL else {"address": address}
     ray.init(**where, log_to_driver=False, include_dashboard=False, logging_level="ERROR")
     workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    remote = ray.remote(num_cpus=1)(audit_part)
+    remote = ray.remote(num_cpus=1)(_do)
 
-    def submit(part: Part) -> Callable[[], list[Audited]]:
-        reference = remote.remote(part)
+    def submit(do: Callable[[Part], list[R]], part: Part) -> Callable[[], list[R]]:
+        reference = remote.remote(do, part)
         return lambda: list(ray.get(reference))
 
     @contextmanager
@@ -44,3 +45,7 @@ def on_ray(address: str) -> Pool:
             ray.shutdown()
 
     return Pool(max(workers, 2), start)
+
+
+def _do(do: Callable[[Part], list[R]], part: Part) -> list[R]:
+    return do(part)
