@@ -95,6 +95,14 @@ def test_the_image_has_a_health_check_and_its_user_is_not_root():
     assert re.findall(r"^USER (.*)$", text, re.MULTILINE) == ["10001:10001"]
 
 
+def test_nothing_goes_into_the_build_but_what_the_image_is_made_of():
+    lines = (DEPLOY.parent / ".dockerignore").read_text().splitlines()
+    allowed = [line.removeprefix("!") for line in lines if line.startswith("!")]
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    assert lines[1] == "*", "a local stack leaves secrets in its folder"
+    assert sorted(allowed) == sorted(source for sources in copied for source in sources.split())
+
+
 @pytest.mark.parametrize("role", sorted(ROLES))
 def test_a_deployment_is_probed_limited_and_has_no_rights(role):
     deployment = of_kind("Deployment")[f"croupier-{role}"]
