@@ -5,15 +5,14 @@ win counts in equal parts. The interval is Wilson's at 95 %.
 """
 
 import math
-import os
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Generator
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 
 from engine import bots, registry
 from engine.bots.match import play
+from services.processes import Processes, cores
 
 Z = 1.959964
 
@@ -86,22 +85,19 @@ def arena(
     options: dict[str, object],
     workers: int = 0,
     first: int = 0,
-) -> Iterator[Score]:
+) -> Generator[Score, None, None]:
     """Yield the score after every match, from `first` on; the same arguments give the same last rate everywhere."""
     score = Score(seats)
-    with ProcessPoolExecutor(workers or os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
+    with Processes(workers or cores()) as pool:
         runs = [
             pool.submit(one, name, challenger, rival, seats, options, number)
             for number in range(first, first + matches)
         ]
-        try:
-            for run in as_completed(runs):
-                share, took, decisions = run.result()
-                score.matches += 1
-                score.wins += share
-                for level, seconds in took.items():
-                    score.took[level] = score.took.get(level, 0.0) + seconds
-                    score.decisions[level] = score.decisions.get(level, 0) + decisions[level]
-                yield score
-        finally:
-            pool.shutdown(cancel_futures=True)
+        for run in as_completed(runs):
+            share, took, decisions = run.result()
+            score.matches += 1
+            score.wins += share
+            for level, seconds in took.items():
+                score.took[level] = score.took.get(level, 0.0) + seconds
+                score.decisions[level] = score.decisions.get(level, 0) + decisions[level]
+            yield score

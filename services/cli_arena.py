@@ -1,6 +1,7 @@
 """`croupier arena`."""
 
 import sys
+from contextlib import closing
 from typing import Annotated
 
 import msgspec
@@ -12,6 +13,7 @@ from engine import bots, registry
 from engine.bots import LEVELS
 from engine.refusals import Refusal
 from services.arena import Score, arena
+from services.processes import until_interrupted
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -35,8 +37,10 @@ def arena_command(
     options = dict(_option(text) for text in option or ())
     played = dict.fromkeys(game.name for game in registry.games())
     names = games or [name for name in played if {challenger, rival} <= bots.titles(name).keys()]
-    if not names:
-        err.print(f"no game has computer players of the levels {challenger!r} and {rival!r}", style="red", markup=False)
+    lacking = [name for name in names if not {challenger, rival} <= bots.titles(name).keys()]
+    if lacking or not names:
+        who = f"{lacking[0]} has no" if lacking else "no game has"
+        err.print(f"{who} computer players of the levels {challenger} and {rival}", style="red", markup=False)
         raise typer.Exit(2)
     beaten = True
     head = f"| game | seats | matches | {challenger} wins | 95 % | even share | ms {challenger} | ms {rival} |"
@@ -49,18 +53,24 @@ def arena_command(
             with Progress(*columns, console=err, transient=True, disable=not sys.stderr.isatty()) as progress:
                 task = progress.add_task(f"{name}, {number} seats", total=matches)
                 try:
-                    for now in arena(
-                        name,
-                        challenger,
-                        rival,
-                        seats=number,
-                        matches=matches,
-                        options=options,
-                        workers=workers,
-                        first=first,
-                    ):
-                        score = now
-                        progress.update(task, completed=now.matches)
+                    with closing(
+                        arena(
+                            name,
+                            challenger,
+                            rival,
+                            seats=number,
+                            matches=matches,
+                            options=options,
+                            workers=workers,
+                            first=first,
+                        )
+                    ) as scores:
+                        for now in until_interrupted(scores):
+                            score = now
+                            progress.update(task, completed=now.matches)
+                except KeyboardInterrupt:
+                    err.print("stopped", style="red")
+                    raise typer.Exit(130) from None
                 except Refusal as refusal:
                     err.print(refusal.detail, style="red", markup=False)
                     raise typer.Exit(2) from None

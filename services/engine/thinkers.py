@@ -5,13 +5,8 @@ lost: the question stays due until its answer is in the journal.
 """
 
 import asyncio
-import ctypes
-import os
-import signal
-import sys
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import NamedTuple
 
 import structlog
@@ -19,9 +14,9 @@ import structlog
 from engine import bots
 from engine.bots import Question
 from engine.game import Move
+from services.processes import Processes
 
 log = structlog.get_logger()
-_PR_SET_PDEATHSIG = 1
 
 
 class Decision(NamedTuple):
@@ -37,7 +32,7 @@ class Decision(NamedTuple):
 class _Asked:
     """A question on its way; the answer waits here until those asked before it in the same match are there."""
 
-    pool: ProcessPoolExecutor
+    pool: Processes
     decision: Decision | None = None
 
 
@@ -51,7 +46,7 @@ class Thinkers:
     def __init__(self, processes: int) -> None:
         """Start nothing yet."""
         self._processes = processes
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: Processes | None = None
         self._asked: dict[str, dict[str, _Asked]] = {}
         self._decided: list[Decision] = []
 
@@ -65,7 +60,7 @@ class Thinkers:
         if member in self._asked.get(match, ()):
             return
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._processes, get_context("spawn"), _begin, (os.getpid(),))
+            self._pool = Processes(self._processes)
         try:
             future = self._pool.submit(bots.answer, question)
         except BrokenExecutor:
@@ -106,16 +101,6 @@ class Thinkers:
 
     def close(self) -> None:
         """End the pool; what it has not answered is asked by whoever owns the partition next."""
+        self._asked.clear()  # nobody is told of what the end of the pool does to them
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            for process in list((self._pool._processes or {}).values()):  # noqa: SLF001 - there is no public way to end them
-                process.terminate()
-
-
-def _begin(parent: int) -> None:
-    """Run first in each process of the pool: leave Ctrl-C to the parent, and end when it has died."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
+            self._pool.stop()
