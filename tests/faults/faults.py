@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import signal
 import socket
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,8 @@ from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
 from services.bus import FLUSH_TIMEOUT_S
 from services.client import CHANNEL
+from services.load.match import OpenMatch
+from services.load.nats_listener import Listener, NatsError
 from services.store import CONFIRM_MS, IO_TIMEOUT_S
 from tests.faults.field import LEASE_S, Field, Setup, free_bytes, until
 from tests.faults.players import FickleMoves, return_with_old_versions
@@ -174,6 +177,63 @@ def jump(seconds: float) -> Inject:
     return inject
 
 
+# --- who may listen --------------------------------------------------------------------------------------------------
+
+
+async def kill_one_auth(field: Field) -> None:
+    """One auth service dies: the other lets everybody in, at once."""
+    await asyncio.to_thread(field.auths[0].kill)
+    for match in _open_matches(field):
+        assert await _let_in(field, match.seats[0].token)
+    assert not await _let_in(field, "not-a-token")
+    await asyncio.to_thread(field.auths[0].start)
+    field.auths.reverse()
+
+
+async def freeze_one_auth(field: Field) -> None:
+    """One takes questions and does not answer: whoever is not let in for that is, when he tries again."""
+    field.auths[0].pause()
+    try:
+        token = _open_matches(field)[0].seats[0].token
+        async with asyncio.timeout(60):
+            while not await _let_in(field, token):
+                pass
+    finally:
+        field.auths[0].resume()
+    field.auths.reverse()
+
+
+async def kill_all_auths(field: Field) -> None:
+    """Nobody new gets in, with whatever token; who is in stays, and all matches go on."""
+    assert field.players is not None
+    for auth in field.auths:
+        await asyncio.to_thread(auth.kill)
+    token = _open_matches(field)[0].seats[0].token
+    assert not any(await asyncio.gather(*(_let_in(field, shown) for shown in (token, "not-a-token", None))))
+    stuck = await field.players.standing(20.0)
+    assert not stuck, stuck
+    for auth in field.auths:
+        await asyncio.to_thread(auth.start)
+    assert await _let_in(field, token)
+
+
+def _open_matches(field: Field) -> list[OpenMatch]:
+    assert field.players is not None
+    return [match for match in field.players.matches if match.seats]
+
+
+async def _let_in(field: Field, token: str | None) -> bool:
+    """Whether NATS lets in who shows this."""
+    listener = Listener([field.nats], lambda: None)
+    try:
+        await listener.connect(token)
+    except NatsError:
+        return False
+    finally:
+        listener.close()
+    return True
+
+
 # --- messages --------------------------------------------------------------------------------------------------------
 
 
@@ -210,7 +270,8 @@ async def read_slowly(field: Field) -> None:
     with socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         deaf.connect(("127.0.0.1", field.stack.nats.port))
-        deaf.sendall(b'CONNECT {"verbose":false}\r\nSUB view.> 1\r\nSUB receipts.> 2\r\n')
+        login = {"verbose": False, "user": "observer", "pass": field.stack.access.password("observer")}
+        deaf.sendall(b"CONNECT %b\r\nSUB view.> 1\r\n" % json.dumps(login).encode())
         await until(lambda: _dropped(field) > before, 30.0)
 
 
@@ -295,7 +356,7 @@ async def break_all(field: Field) -> None:
 async def restart_everything(field: Field) -> None:
     """One part after the other, in order and under load."""
     assert field.players is not None
-    for process in (*field.stack.engines, *field.matches, field.stack.nats, field.stack.redis):
+    for process in (*field.stack.engines, *field.matches, *field.auths, field.stack.nats, field.stack.redis):
         await field.restart(process)
         await field.players.make(20)
 
@@ -336,6 +397,9 @@ def all_faults() -> list[Fault]:
         Fault("NATS killed", kill_nats),
         Fault("NATS paused", freeze_nats),
         Fault("NATS paused beyond all timeouts", freeze_nats_beyond_timeouts, times=1),
+        Fault("one auth service killed", kill_one_auth),
+        Fault("one auth service paused", freeze_one_auth),
+        Fault("all auth services killed", kill_all_auths, times=2),
         Fault("everything killed at once", kill_all, times=2),
         Fault("commands twice and late in the intake", repeat_commands),
         Fault("clients that vanish and ask another match service", vanish, times=2),

@@ -1,5 +1,5 @@
-"""A whole stack under load: two workers and two match services, each of which falls into traps; and what can be done
-to its parts.
+"""A whole stack under load: two workers, two match services and two auth services, which fall into traps; and what can
+be done to its parts. NATS lets in whom it should, as with `croupier up`.
 """
 
 import asyncio
@@ -102,6 +102,7 @@ class Field:
         self.folder = folder
         self.stack: Stack
         self.matches: list[ServiceProcess] = []
+        self.auths: list[ServiceProcess] = []
         self.proxy: NatsProxy | None = None
         self.clock: JumpingClock | None = None
         self.players: Players | None = None
@@ -115,7 +116,6 @@ class Field:
             if self.setup.proxied or self.setup.detached:
                 self.proxy = await running.enter_async_context(NatsProxy(nats.port))
             if self.setup.proxied:
-                nats.config_extra = SMALL_BUFFERS
                 env["CROUPIER_NATS_URL"] = self.proxy.url
             if self.setup.shuffled:
                 env[trapped.SHUFFLE] = "1"
@@ -133,13 +133,16 @@ class Field:
             self.stack = _TrappedStack(self.folder, durability=durability, env=env)
             if self.setup.detached:
                 self.stack.detached = self.proxy.url
+            nats.config_extra = "\n".join([self.stack.access.config(), SMALL_BUFFERS if self.setup.proxied else ""])
             self.stack.redis, self.stack.nats = server, nats
             running.push_async_callback(asyncio.to_thread, self.stack.__exit__, None, None, None)
             await asyncio.to_thread(self.stack.__enter__)
             second = self.stack.service("match", "match-2", grpc_port=free_port())
-            running.push_async_callback(asyncio.to_thread, second.stop)
-            await asyncio.to_thread(second.start)
-            self.matches = [self.stack.match, second]
+            other = self.stack.service("auth", "auth-2")
+            for process in (second, other):
+                running.push_async_callback(asyncio.to_thread, process.stop)
+            await asyncio.gather(*(asyncio.to_thread(process.start) for process in (second, other)))
+            self.matches, self.auths = [self.stack.match, second], [self.stack.auth, other]
             self._running = running.pop_all()
         return self
 
@@ -152,17 +155,22 @@ class Field:
 
     @property
     def processes(self) -> list[LocalProcess]:
-        return [self.stack.redis, self.stack.nats, *self.stack.engines, *self.matches]
+        return [self.stack.redis, self.stack.nats, *self.auths, *self.stack.engines, *self.matches]
 
     @property
     def redis(self) -> redis.Redis:
         """A connection for one command; not to be used while Redis is frozen."""
         return redis.Redis.from_url(self.stack.redis.url, socket_timeout=5)
 
+    @property
+    def nats(self) -> str:
+        """Where players find NATS."""
+        return self.proxy.url if self.setup.proxied and self.proxy else self.stack.nats.url
+
     def gather(self, **changes: Any) -> Players:
         """Return players, who have not begun."""
-        nats = self.proxy.url if self.setup.proxied and self.proxy else self.stack.nats.url
-        self.players = Players(self.servers, nats, self.stack.environment[OPERATOR], **changes)
+        observer = ("observer", self.stack.access.password("observer"))
+        self.players = Players(self.servers, self.nats, self.stack.environment[OPERATOR], observer, **changes)
         return self.players
 
     async def whole(self) -> None:

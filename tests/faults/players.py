@@ -18,6 +18,7 @@ from services.load.checks import Checked, check
 from services.load.crowd import Crowd
 from services.load.figures import Interval
 from services.load.match import OpenMatch
+from services.load.nats_listener import NatsError
 from services.load.plan import Plan, Share
 from services.play_stream import BROKEN, TRY_AGAIN, RefusedError, refused
 
@@ -34,6 +35,8 @@ RECOVERY_S = 60.0
 CLOCK_MS = 200
 THINKING_MS = 20
 LOOK_S = 0.02
+AWAY = {NatsError.__name__, TimeoutError.__name__}
+"""What a player meets who is not let in, or finds nobody; he tries again."""
 
 
 class Row(Struct):
@@ -97,6 +100,7 @@ class Players:
         servers: Sequence[str],
         nats: str,
         operator_key: str,
+        observer: tuple[str, str],
         *,
         matches: int = 2,
         think_ms: float = 25.0,
@@ -105,6 +109,7 @@ class Players:
         seed: int = 1,
         **plan: Any,
     ) -> None:
+        """Prepare. `observer` may hear every view: those who share a connection; the others show their tokens."""
         self.crowds: list[Crowd] = []
         self.automatic: list[Automatic] = []
         self._automatic = [games[(seed + number) % len(games)]["game"] for number in range(automatic)]
@@ -115,7 +120,7 @@ class Players:
             server = f"ipv4:{','.join(turned)}"
             whole = Plan(server=server, nats=nats, matches=matches, seed=seed, **fields)
             whole.check()
-            self.crowds.append(Crowd(Share(whole, 0, 1), operator_key))
+            self.crowds.append(Crowd(Share(whole, 0, 1), operator_key, observer))
 
     @property
     def matches(self) -> list[OpenMatch]:
@@ -195,7 +200,7 @@ class Players:
         row.diverged += checked.diverged
         row.failed += checked.unchecked
         row.told += checked.examples
-        final = {reason: n for reason, n in counts.refused.items() if reason not in TRY_AGAIN | BROKEN}
+        final = {reason: n for reason, n in counts.refused.items() if reason not in TRY_AGAIN | BROKEN | AWAY}
         if final:
             row.failed += sum(final.values())
             row.told.append(f"refused for good: {final}")

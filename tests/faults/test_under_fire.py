@@ -31,6 +31,8 @@ PARTS = [
     "rolling restart of everything",
     "workers and match services come and go",
     "Redis out of memory",
+    "one auth service killed",
+    "all auth services killed",
 ]
 NETWORK = [
     "messages lost between NATS and everybody",
