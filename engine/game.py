@@ -104,6 +104,9 @@ class Step(NamedTuple, Generic[S_]):
 encode = msgspec.json.Encoder().encode
 """Returns compact UTF-8 JSON with keys in declared order; fields that are `UNSET` are left out."""
 
+MAX_MOVE_BYTES = 4096
+"""A move's JSON is not longer; what is longer is refused unread."""
+
 MEMORABLE_BYTES = 128
 """A move's JSON up to this size is decoded once; a match has few different moves, and makes them again and again."""
 
@@ -136,8 +139,11 @@ class Vocabulary:
     def decode(self, data: bytes) -> Any:
         """Return the value in a one-key object.
 
-        Raises MalformedMove for anything else: unknown name, two names, missing, surplus, mistyped or null field.
+        Raises MalformedMove for anything else: unknown name, two names, missing, surplus, mistyped or null field, and
+        unread for what is longer than MAX_MOVE_BYTES.
         """
+        if len(data) > MAX_MOVE_BYTES:
+            raise MalformedMove(f"a move has at most {MAX_MOVE_BYTES} bytes, this one has {len(data)}")
         return self._remembered(data) if len(data) <= MEMORABLE_BYTES else self._decode(data)
 
     def _decode(self, data: bytes) -> Any:
@@ -199,13 +205,17 @@ class Game(ABC, Generic[O_, S_]):
 
         Raises BadSeats for a number of seats the game has not, BadOptions for an unknown, mistyped or out-of-range one.
         """
-        if seats not in self.seats:
-            raise BadSeats(f"{self.name} is for {self.seats[0]} to {self.seats[-1]} seats, not {seats}", seats=seats)
+        self.check_seats(seats)
         try:
             options = msgspec.convert(dict(given), self.options_type)
         except msgspec.ValidationError as error:
             raise BadOptions(f"bad option: {error}") from None
         return self.settle(options, seats)
+
+    def check_seats(self, seats: int) -> None:
+        """Return if the game can have so many seats. Raises BadSeats."""
+        if seats not in self.seats:
+            raise BadSeats(f"{self.name} is for {self.seats[0]} to {self.seats[-1]} seats, not {seats}", seats=seats)
 
     def settle(self, options: O_, seats: int) -> O_:
         """Return the options with every default filled in that depends on the number of seats."""

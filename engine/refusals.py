@@ -4,7 +4,24 @@ A refusal leaves no trace: whatever was asked, nothing has changed when one of t
 that the wire documents (`RefusalReason` in match_service.proto); services map it to a gRPC code in one table.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
+
+MAX_TOLD = 240
+"""Characters of a detail, or of a fact, that are told: it may repeat what was sent, which may be long."""
+
+
+def told(text: str) -> str:
+    """Return a text of at most MAX_TOLD characters; of a longer one its beginning, and how long it is."""
+    if len(text) <= MAX_TOLD:
+        return text
+    end = f"... ({len(text)} characters)"
+    return text[: MAX_TOLD - len(end)] + end
+
+
+def facts(fields: Mapping[str, str | int]) -> dict[str, str | int]:
+    """Return facts whose texts are short enough to be told."""
+    return {name: told(value) if isinstance(value, str) else value for name, value in fields.items()}
 
 
 class Refusal(Exception):
@@ -13,9 +30,10 @@ class Refusal(Exception):
     reason: ClassVar[str] = "INTERNAL"
 
     def __init__(self, detail: str, **fields: str | int) -> None:
+        detail = told(detail)
         super().__init__(detail)
         self.detail = detail
-        self.fields = fields
+        self.fields = facts(fields)
 
 
 class Internal(Refusal):

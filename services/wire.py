@@ -6,16 +6,17 @@ descriptors once, so a new game needs no line here. A game without messages in `
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 import msgspec
 from google.protobuf import json_format, struct_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
 from croupier.v1 import match_service_pb2, view_pb2
-from engine.game import Options, encode
+from engine.game import MAX_MOVE_BYTES, Options, encode
 from engine.options import option_fields
 from engine.refusals import BadOptions, MalformedMove, MalformedRequest
 from engine.registry import AnyGame
@@ -36,6 +37,7 @@ _TYPES: dict[int, type] = {
 }
 
 _decode = msgspec.json.decode
+M = TypeVar("M", bound=Message)
 
 
 def arm(game: str) -> str:
@@ -118,8 +120,8 @@ def _plain_fields(struct: struct_pb2.Struct) -> dict[str, object]:
 def move_to_json(move: view_pb2.GameMove) -> tuple[str, bytes]:
     """Return the game's name and the engine's JSON of a move: what was given, zeros included, and nothing else.
 
-    Raises MalformedMove for a message that names no game or no move, and for a number that is not whole. Whether the
-    game has such a move is for the engine to say.
+    Raises MalformedMove for a message that names no game or no move, for a number that is not whole, and for what is
+    longer than MAX_MOVE_BYTES. Whether the game has such a move is for the engine to say.
     """
     game = move.WhichOneof("move")
     if game is None:
@@ -131,16 +133,25 @@ def move_to_json(move: view_pb2.GameMove) -> tuple[str, bytes]:
     name = arms.WhichOneof("move")
     if name is None:
         raise MalformedMove("a move has exactly one name, this one has none")
-    return game, encode({name: readers[name](getattr(arms, name))})
+    return game, _short_enough(encode({name: readers[name](getattr(arms, name))}))
+
+
+def _short_enough(move: bytes) -> bytes:
+    """Return a move's JSON that an engine reads. Raises MalformedMove."""
+    if len(move) > MAX_MOVE_BYTES:
+        raise MalformedMove(f"a move has at most {MAX_MOVE_BYTES} bytes, this one has {len(move)}")
+    return move
 
 
 def _generic_move(move: view_pb2.GenericGame) -> tuple[str, bytes]:
     if not move.name or move.name in _MOVES:
         raise MalformedMove(f"the generic arm is not for {move.name!r}")
+    if (size := move.ByteSize()) > 8 * MAX_MOVE_BYTES:  # a Struct takes more bytes than its JSON
+        raise MalformedMove(f"a move has at most {MAX_MOVE_BYTES} bytes, a Struct of {size} is more")
     if len(move.data.fields) != 1:
         raise MalformedMove(f"a move has exactly one name, this one has {len(move.data.fields)}")
     try:
-        return move.name, encode(_plain_fields(move.data))
+        return move.name, _short_enough(encode(_plain_fields(move.data)))
     except _NotPlain as error:
         raise MalformedMove(f"the move has a wrong shape: {error}") from None
 
@@ -150,6 +161,7 @@ def move_from_json(game: str, data: bytes) -> view_pb2.GameMove:
 
     Raises MalformedMove for what the message cannot say: an unknown name, a surplus, mistyped or null field.
     """
+    _short_enough(data)
     try:
         move = _decode(data, type=dict[str, dict[str, Any]])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -224,8 +236,10 @@ def view_from_json(data: bytes) -> view_pb2.View:
         view = view_pb2.View(**fields)
         if deadline is not None:
             view.deadline.FromJsonString(deadline)
-    except (ValueError, TypeError):  # a field that we do not know yet, say from a newer engine
-        return json_format.Parse(data, view_pb2.View(), ignore_unknown_fields=True)
+    except RecursionError:
+        raise json_format.ParseError("the view is nested too deeply") from None
+    except (ValueError, TypeError):
+        return _newer(data, view_pb2.View())
     return view
 
 
@@ -233,8 +247,18 @@ def past_events_from_json(data: bytes) -> view_pb2.PastEvents:
     """As `view_from_json`, for the events of one past entry."""
     try:
         return view_pb2.PastEvents(**_decode(data, type=dict[str, Any]))
+    except RecursionError:
+        raise json_format.ParseError("the events are nested too deeply") from None
     except (ValueError, TypeError):
-        return json_format.Parse(data, view_pb2.PastEvents(), ignore_unknown_fields=True)
+        return _newer(data, view_pb2.PastEvents())
+
+
+def _newer(data: bytes, message: M) -> M:
+    """Read what has a field that we do not know yet, say from a newer engine. Raises ParseError."""
+    try:
+        return json_format.Parse(data, message, ignore_unknown_fields=True)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise json_format.ParseError(f"this is no JSON: {type(error).__name__}") from None
 
 
 # --- the catalogue ---------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from services.tokens import LEEWAY_S, Tokens
 SERVER_KEY = "Nats-Server-Xkey"
 SUBSCRIPTIONS = 8
 """Most that a token's holder may have at once."""
+USER_KEY_LENGTH = 56
 PAYLOAD = 1024
 """Bytes of the largest message that it may send; it may send none."""
 
@@ -87,7 +88,7 @@ class Callout:
             asked = _Asked(server, user, str(options.get("auth_token") or ""))
         except (KeyError, TypeError, AttributeError):
             raise NotNatsToken("this asks something else") from None
-        if claims["iss"] != server or not server.startswith("N") or not user.startswith("U"):
+        if claims["iss"] != server or not server.startswith("N") or not _is_user(user):
             raise NotNatsToken("the question is not signed by the server that it names")
         return asked
 
@@ -96,6 +97,10 @@ class Callout:
         match, seat, tenure, expires = self._tokens.view(asked.token)
         allowed = rights.of_view(match, seat, tenure)
         return self._issuer.sign(asked.user, self._account, _user_claims(allowed.subscribe), expires + LEEWAY_S)
+
+
+def _is_user(key: object) -> bool:
+    return isinstance(key, str) and key.startswith("U") and len(key) <= USER_KEY_LENGTH
 
 
 def _user_claims(subscribe: tuple[str, ...]) -> dict[str, Any]:

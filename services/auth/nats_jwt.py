@@ -21,6 +21,10 @@ ALGORITHM = "ed25519-nkey"
 _SEALED = b"xkv1"
 _NONCE_SIZE = 24
 _KEY_SIZE = 32
+_KEY_LENGTH = 64
+"""Characters that no key has, nor a seed: those have 56 and 58."""
+MAX_BYTES = 65_536
+"""A question of a server is shorter: the lines of a connection that it lets in have 4 KB."""
 _CURVE = 23 << 3
 """Makes a public key begin with X, a seed with SX."""
 
@@ -66,6 +70,8 @@ class Issuer:
 
 def read(token: bytes) -> dict[str, Any]:
     """Return the claims of a token that `iss`, whoever that is, has signed. Raises NotNatsToken."""
+    if len(token) > MAX_BYTES:
+        raise NotNatsToken("the token is too long")
     try:
         signed, _, signature = token.rpartition(b".")
         head, claims = (json.loads(_unbase64(part)) for part in signed.split(b"."))
@@ -73,7 +79,7 @@ def read(token: bytes) -> dict[str, Any]:
             raise NotNatsToken("the token is signed in another way")
         issuer = _decoded(claims["iss"])[1:]
         VerifyKey(issuer).verify(signed, _unbase64(signature))
-    except (BadSignatureError, KeyError, TypeError, ValueError) as error:
+    except (BadSignatureError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise NotNatsToken(f"the token cannot be verified: {type(error).__name__}") from None
     return cast("dict[str, Any]", claims)
 
@@ -92,8 +98,8 @@ class CurveKey:
 
     def open(self, sealed: bytes, sender: str) -> bytes:
         """Return what `sender`, a public curve key, has sealed for this key. Raises NotNatsToken."""
-        if not sealed.startswith(_SEALED):
-            raise NotNatsToken("this is not sealed")
+        if not sealed.startswith(_SEALED) or len(sealed) > MAX_BYTES:
+            raise NotNatsToken("this is not sealed, or too long")
         nonce, box = sealed[4 : 4 + _NONCE_SIZE], sealed[4 + _NONCE_SIZE :]
         try:
             return Box(self._key, _curve(sender)).decrypt(box, nonce)
@@ -117,8 +123,10 @@ def _with_checksum(raw: bytes) -> str:
     return base64.b32encode(raw + nkeys.crc16(bytearray(raw)).to_bytes(2, "little")).decode().rstrip("=")
 
 
-def _decoded(key: str) -> bytes:
+def _decoded(key: object) -> bytes:
     """Return the bytes of a key without its checksum. Raises NotNatsToken."""
+    if not isinstance(key, str) or len(key) > _KEY_LENGTH:
+        raise NotNatsToken("this is no key of NATS")
     try:
         raw = base64.b32decode(key + "=" * (-len(key) % 8))
     except (binascii.Error, ValueError, TypeError):

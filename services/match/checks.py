@@ -160,6 +160,7 @@ def _plans(
     """Return who is to sit where: as asked, or as the game code says; with the code's version of computer players."""
     if dealt is not None and not seats:
         seats = [match_service_pb2.SeatSetup(kind=kind) for kind in dealt.kinds]
+    game.check_seats(len(seats))
     plans = []
     for number, seat in enumerate(seats):
         if seat.kind in ("", OPEN):

@@ -124,20 +124,25 @@ class PlayStream:
             for number, attach in enumerate(request.attach, 1):
                 self._attach(attach)
                 if number % BREATH == 0:
-                    await asyncio.sleep(0)
-            if request.commands:
-                deadline = self._deadline()
-                now = asyncio.get_running_loop().time()
-                for number, command in enumerate(request.commands, 1):
-                    if refused := self._send(command, now, deadline):
-                        self._refuse(command.id, refused)
-                    if number % BREATH == 0:
-                        await asyncio.sleep(0)
-            if self._receipts or self._attached:
-                self._ready.set()
-            while len(self._receipts) + len(self._attached) > MAX_UNREAD:
-                self._drained.clear()
-                await self._drained.wait()
+                    await self._breathe()
+            loop = asyncio.get_running_loop()
+            now, deadline = loop.time(), self._deadline()
+            for number, command in enumerate(request.commands, 1):
+                if number % BREATH == 0:
+                    await self._breathe()
+                    now, deadline = loop.time(), self._deadline()
+                if refused := self._send(command, now, deadline):
+                    self._refuse(command.id, refused)
+            await self._breathe()
+
+    async def _breathe(self) -> None:
+        """Let others have their turn, and wait for a slow reader: a message of many parts has as many answers."""
+        if self._receipts or self._attached:
+            self._ready.set()
+        await asyncio.sleep(0)
+        while len(self._receipts) + len(self._attached) > MAX_UNREAD:
+            self._drained.clear()
+            await self._drained.wait()
 
     def _attach(self, attach: match_service_pb2.Attach) -> None:
         answer = match_service_pb2.Attached(handle=attach.handle)

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 from redis.exceptions import RedisError
 
-from engine.refusals import Refusal
+from engine.refusals import Refusal, facts, told
 from services import wire
 from services.commands import Receipt
 from services.metrics import Metrics
@@ -28,10 +28,11 @@ class Refused(Exception):
     """A call is refused for a reason of the wire. `decided`: a receipt said so, and has been counted."""
 
     def __init__(self, reason: str, detail: str, **fields: str | int) -> None:
+        detail = told(detail)
         super().__init__(detail)
         self.reason = reason
         self.detail = detail
-        self.fields = fields
+        self.fields = facts(fields)
         self.decided = False
 
 

@@ -50,6 +50,18 @@ class Head(Struct, frozen=True):
 _HEADS = msgspec.json.Decoder(Head)
 
 
+class NotAView(ValueError):
+    """The bytes are no view."""
+
+
+def head_of(view: bytes) -> Head:
+    """Return what forwarding has to know of a view's JSON. Raises NotAView."""
+    try:
+        return _HEADS.decode(view)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NotAView(str(error)) from None
+
+
 class Viewer(NamedTuple):
     """Whose view: a tenure's, or without a seat the spectators'."""
 
@@ -69,8 +81,8 @@ class _Mailbox:
 
     async def put(self, message: Msg) -> None:
         try:
-            head = _HEADS.decode(message.data)
-        except msgspec.DecodeError:
+            head = head_of(message.data)
+        except NotAView:
             log.exception("view_unreadable", subject=message.subject)
             return
         if len(self.views) == MAX_WAITING:
@@ -134,7 +146,7 @@ class Views:
             raise Refused("NO_OWNER", "nobody decides for this match at the moment", match=viewer.match) from None
         answer = VIEW_ANSWERS.decode(data)
         if answer.reason == "UNKNOWN_MATCH" and (view := await self._past.last_view(*viewer, invite)) is not None:
-            return ViewAnswer(view, truncated=since is not None and since < _HEADS.decode(view).version - 1)
+            return ViewAnswer(view, truncated=since is not None and since < head_of(view).version - 1)
         if answer.reason is not None:
             raise Refused(answer.reason, answer.detail, **{"match": viewer.match, **answer.fields})
         return answer
@@ -149,7 +161,7 @@ class Views:
         self._mailboxes.add(mailbox)
         try:
             answer = await self.ask(viewer, since, within)
-            shown = _HEADS.decode(answer.view)
+            shown = head_of(answer.view)
             yield answer
             while not shown.last:
                 silent = not await mailbox.wait(SILENCE_S if shown.to_act else LONG_SILENCE_S)
@@ -166,7 +178,7 @@ class Views:
                     mailbox.lost = False
                     mailbox.views.clear()
                     answer = await self._heal(viewer, shown.version)
-                    present = _HEADS.decode(answer.view)
+                    present = head_of(answer.view)
                     if present.version != shown.version:
                         shown = present
                         yield answer

@@ -9,6 +9,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from croupier.v1 import match_service_pb2 as pb
+from croupier.v1 import view_pb2
 from services.commands import match_id
 from services.match.limits import address_of
 from services.match.pace import Pace
@@ -253,6 +254,41 @@ def test_a_message_full_of_bad_tokens_ends_its_stream_and_costs_the_others_littl
                 await to_the_end()
             assert (await refused(failed(caught.value)))[:2] == ("RESOURCE_EXHAUSTED", "RATE_LIMITED")
             assert answered < 1000
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("arm", ["timos_twist", "generic"])
+def test_a_move_as_long_as_a_message_is_refused_at_once_and_the_match_goes_on(redis_url, nats_url, arm):
+    """Every character of it takes six in JSON, so that with its refusal it would fill more than one message of NATS."""
+
+    async def run():
+        async with playing(settings_for(redis_url, nats_url)) as served:
+            created = await served.stub.CreateMatch(timos())
+            seats = [
+                await served.stub.JoinMatch(pb.JoinMatchRequest(match=created.match, request_id=secret(), name="A"))
+                for _ in range(2)
+            ]
+            mover = seats[seats[1].view.to_act[0]]
+            view = (await served.stub.GetView(pb.GetViewRequest(token=mover.token))).view
+            request = pb.SubmitMoveRequest(token=mover.token, prompt=view.version)
+            if arm == "generic":
+                request.move.generic.name = "timos_twister"
+                request.move.generic.data.update({"play": {"card": "\x01" * 200_000}})
+            else:
+                request.move.timos_twist.play.card = "\x01" * 200_000
+            code, why, _ = await refused(served.stub.SubmitMove(request))
+            assert (code, why) == ("INVALID_ARGUMENT", "MALFORMED_MOVE")
+            stream = served.stub.Play()
+            await stream.write(pb.PlayRequest(attach=[pb.Attach(handle=1, token=mover.token)]))
+            await stream.read()
+            command = pb.Command(id=7, handle=1, prompt=view.version, move=request.move)
+            await stream.write(pb.PlayRequest(commands=[command]))
+            receipt = (await stream.read()).receipts[0]
+            assert (receipt.id, receipt.refusal.reason) == (7, pb.MALFORMED_MOVE)
+            command.move.CopyFrom(view_pb2.GameMove(timos_twist=view.timos_twist.legal[0]))
+            await stream.write(pb.PlayRequest(commands=[command]))
+            assert (await stream.read()).receipts[0].version == view.version + 1
 
     asyncio.run(run())
 
