@@ -3,6 +3,7 @@
 `croupier load` in a closed loop, on a fresh stack for each number of workers. On a machine with fewer cores than the
 stack has processes the machine is full at once, which says nothing about workers; so each may use only `--share` of a
 core, as if it ran on a slow one of its own: it is paused whenever it has used more. With `--share 1` nobody is paused.
+A worker with few matches makes small batches, which cost more a move; so there are many, shared among the workers.
 
 A process that takes commands one at a time is full at one core (a worker: at its share); the machine when all its cores
 are busy, whoever keeps them so. The last lines compute from the CPU a move what one core of each part could carry.
@@ -109,12 +110,13 @@ def main() -> None:
     """Print a line for each number of workers; exit with 1 if a move was lost, made twice or seen differently."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, action="append", metavar="N", help="may be repeated; 1, 2, 3, 4")
-    parser.add_argument("--matches", type=int, default=24)
+    parser.add_argument("--matches", type=int, default=192, help="open at the same time, in all")
     parser.add_argument("--seconds", type=float, default=8.0)
-    parser.add_argument("--share", type=float, default=0.15, help="of a core that each worker may use")
+    parser.add_argument("--share", type=float, default=0.1, help="of a core that each worker may use")
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores; each worker may use {given.share:g} of one; {given.matches} matches")
-    print("\n| workers | moves/s | beside one | p50 ms | full |\n| ---: | ---: | ---: | ---: | --- |")
+    print("\n| workers | moves/s | beside one | p50 ms | machine busy | full |")
+    print("| ---: | ---: | ---: | ---: | ---: | --- |")
     first, good = 0.0, True
     for engines in given.workers or (1, 2, 3, 4):
         found, machine = measure(engines, given.matches, given.seconds, given.share)
@@ -126,7 +128,7 @@ def main() -> None:
         first = first or found.moves_per_s
         print(
             f"| {engines} | {found.moves_per_s:,.0f} | {found.moves_per_s / first:.2f} | {found.view.p50:.0f} | "
-            f"{full(found, engines, given.share, machine)} |",
+            f"{machine:.0%} | {full(found, engines, given.share, machine)} |",
             flush=True,
         )
     print("\nA core of each would carry, by the CPU a move of the last line:")
