@@ -19,7 +19,7 @@ from services.client import CHANNEL
 from services.load.match import OpenMatch
 from services.load.nats_listener import Listener, NatsError
 from services.store import CONFIRM_MS, IO_TIMEOUT_S
-from tests.faults.field import LEASE_S, Field, Setup, free_bytes, until
+from tests.faults.field import LEASE_S, Field, Setup, free_bytes, start, until
 from tests.faults.players import FickleMoves, return_with_old_versions
 from tests.faults.trapped import FRONT_POINTS, WORKER_POINTS, set_trap
 
@@ -142,18 +142,26 @@ async def kill_workers(field: Field) -> None:
 
 
 async def fill_disk(field: Field) -> None:
-    """Leave Redis no room for its file until it notices, and for a while longer."""
+    """Leave Redis no room for its file until it notices, and for a while longer; with `fsync` it gives up and ends."""
     folder = field.stack.redis.folder
     filler = folder / "filler"
     try:
         with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
             while free_bytes(folder) > 0:
                 file.write(bytes(min(1 << 20, max(4096, free_bytes(folder)))))
-        await until(lambda: field.redis.info("persistence")["aof_last_write_status"] != "ok", 20.0)
+        await until(lambda: not _writes(field), 20.0)
         await asyncio.sleep(AWAY_S)
     finally:
         filler.unlink()
-    await until(lambda: field.redis.info("persistence")["aof_last_write_status"] == "ok", 20.0)
+    await start(field.stack.redis)
+    await until(lambda: _writes(field), 20.0)
+
+
+def _writes(field: Field) -> bool:
+    try:
+        return field.redis.info("persistence")["aof_last_write_status"] == "ok"
+    except redis.exceptions.ConnectionError:
+        return False
 
 
 async def exhaust_memory(field: Field) -> None:
@@ -212,8 +220,7 @@ async def kill_all_auths(field: Field) -> None:
     assert not any(await asyncio.gather(*(_let_in(field, shown) for shown in (token, "not-a-token", None))))
     stuck = await field.players.standing(20.0)
     assert not stuck, stuck
-    for auth in field.auths:
-        await asyncio.to_thread(auth.start)
+    await start(*field.auths)
     assert await _let_in(field, token)
 
 
@@ -416,4 +423,5 @@ def all_faults() -> list[Fault]:
         Fault("clock jumps forward by an hour", jump(3600.0), clocked, times=2),
         Fault("clock jumps back by five seconds", jump(-5.0), clocked, times=2),
         Fault("disk full under Redis", fill_disk, Setup(small_disk=True), times=2),
+        Fault("disk full under Redis (fsync)", fill_disk, Setup(small_disk=True, durability="fsync"), times=2),
     ]

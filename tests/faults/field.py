@@ -141,12 +141,13 @@ class Field:
             other = self.stack.service("auth", "auth-2")
             for process in (second, other):
                 running.push_async_callback(asyncio.to_thread, process.stop)
-            await asyncio.gather(*(asyncio.to_thread(process.start) for process in (second, other)))
+            await start(second, other)
             self.matches, self.auths = [self.stack.match, second], [self.stack.auth, other]
             self._running = running.pop_all()
         return self
 
     async def __aexit__(self, *raised: object) -> None:
+        await asyncio.gather(*(asyncio.to_thread(one.stop) for one in self.processes[2:]))  # all but the servers
         await self._running.__aexit__(*raised)
 
     @property
@@ -177,8 +178,8 @@ class Field:
         """Start again whatever does not run."""
         if self.proxy is not None:
             self.proxy.loss, self.proxy.closed = 0.0, False
-        for process in self.processes:
-            await asyncio.to_thread(process.start)
+        await start(self.stack.redis, self.stack.nats)
+        await start(*self.processes)
 
     async def kill(self, *processes: LocalProcess, away_s: float = 0.3) -> None:
         """Let processes die at once and start them again after a while."""
@@ -227,6 +228,11 @@ class Field:
         await until(lambda: _state(pid) in ("", "T", "Z"), 5.0)
         names = {process.name: process for process in (*self.stack.engines, *self.matches)}
         return next(process for process in names.values() if process._process and process._process.pid == pid)
+
+
+async def start(*processes: LocalProcess) -> None:
+    """Start processes at the same time; those that run already are left alone."""
+    await asyncio.gather(*(asyncio.to_thread(process.start) for process in processes))
 
 
 def disarm(trap: Path) -> None:

@@ -37,5 +37,5 @@ def test_every_process_is_watched_while_matches_are_played_and_audited():
     row, watched = asyncio.run(soak(5.0, 25.0, 1))
     assert row.good, row.told
     names = {one.name for one in watched}
-    assert {"redis", "redis, data", "nats", "match", "match-2", "engine-0", "engine-1"} <= names
+    assert {"redis", "redis, data", "nats", "auth", "auth-2", "match", "match-2", "engine-0", "engine-1"} <= names
     assert all(mib > 1 for one in watched for mib in one.mib)
