@@ -47,11 +47,10 @@ class Processes(ProcessPoolExecutor):
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def stop(self) -> None:
-        """End the processes at once, whatever they are doing."""
-        processes = list((self._processes or {}).values())
-        self.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
+        """End the processes at once, whatever they are doing; on return they are gone, and nothing is done any more."""
+        for process in list((self._processes or {}).values()):
+            process.kill()
+        self.shutdown(cancel_futures=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
