@@ -5,6 +5,7 @@ Every node needs this version of Croupier installed, and access to the archive.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, TypeVar
 
 from services.jobs import Pool, Submit
@@ -25,7 +26,7 @@ def on_ray(address: str) -> Pool:
     `local` starts one on this machine, which ends with the job. Raises RayMissing, ConnectionError.
     """
     try:
-        import ray  # noqa: PLC0415 - an extra
+        ray: Any = import_module("ray")  # an extra, which need not be there for its types either
     except ImportError:
         raise RayMissing("--ray needs Ray: pip install 'croupier-server[ray]'") from None
     where: dict[str, Any] = {"num_cpus": cores()} if address == LOCAL else {"address": address}

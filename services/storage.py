@@ -5,6 +5,7 @@ Objects are written once, whole, and never changed; names are relative, with `/`
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -113,6 +114,7 @@ class Remote:
             from fsspec.core import url_to_fs  # noqa: PLC0415 - an extra: folders do without it
         except ImportError:
             raise StorageError(f"{url} needs fsspec: pip install 'croupier-server[objects]'") from None
+        self._url = url
         try:
             self._fs, self._root = _opened(url_to_fs, url)
         except (ImportError, ValueError) as error:
@@ -123,27 +125,47 @@ class Remote:
 
     def write(self, name: str, data: bytes) -> None:
         path = self._path(name)
-        self._fs.makedirs(path.rpartition("/")[0], exist_ok=True)
-        self._fs.pipe_file(path, data)
+        with self._failing():
+            try:
+                self._fs.pipe_file(path, data)
+            except FileNotFoundError:
+                # A folder is missing, which is made; or the whole bucket, which is not: its name may be mistyped.
+                if not self._fs.exists(path.partition("/")[0] or "/"):
+                    raise
+                self._fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+                self._fs.pipe_file(path, data)
 
     def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
-        data: bytes = self._fs.cat_file(self._path(name), start=start, end=end)
+        with self._failing():
+            data: bytes = self._fs.cat_file(self._path(name), start=start or None, end=end)
         return data
 
     def objects(self, under: str = "") -> list[Object]:
-        self._fs.invalidate_cache()
-        try:
-            found = self._fs.find(self._path(under), detail=True)
-        except FileNotFoundError:
-            return []
+        with self._failing():
+            self._fs.invalidate_cache()
+            try:
+                found = self._fs.find(self._path(under), detail=True)
+            except FileNotFoundError:
+                return []
         skip = len(self._root.rstrip("/")) + 1
         return sorted(Object(path[skip:], int(about["size"])) for path, about in found.items())
 
     def remove(self, name: str) -> None:
+        with self._failing():
+            try:
+                self._fs.rm_file(self._path(name))
+            except FileNotFoundError:
+                return
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Raise OSError for what a store's package raises of its own, and say which store it is."""
         try:
-            self._fs.rm_file(self._path(name))
-        except FileNotFoundError:
-            return
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError(f"{self._url}: {type(error).__name__}: {error}") from error
 
 
 def _opened(url_to_fs: Any, url: str) -> tuple[Any, str]:

@@ -5,6 +5,7 @@ containers of the official images.
 """
 
 import os
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +15,7 @@ from services.local import NatsServer, RedisServer
 from services.local_clusters import NatsCluster, RedisCluster, ask
 from tests import containers
 from tests.containers import ContainedServer
+from tests.object_store import ObjectStore, object_store
 from tests.services.guard import GUARD
 
 CLUSTERS = os.environ.get("CROUPIER_TEST_CLUSTERS") == "1"
@@ -115,3 +117,24 @@ def nats_url(request: pytest.FixtureRequest) -> str:
 def open_nats_url(request: pytest.FixtureRequest) -> str:
     """The URL of a server that lets everybody do everything."""
     return str(request.getfixturevalue("nats_container" if containers.WANTED else "nats_server").url)
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[ObjectStore]:
+    """A running object store, shared by all tests of this process."""
+    for package in ("s3fs", "moto"):
+        pytest.importorskip(package, reason=f"{package} is not installed: make setup does that")
+    with object_store() as server:
+        yield server
+
+
+@pytest.fixture
+def bucket(s3_server: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of an empty bucket in it, which this process and those it starts may use."""
+    import fsspec
+
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    name = f"test-{uuid.uuid4()}"
+    fsspec.filesystem("s3").mkdir(name)
+    return f"s3://{name}"

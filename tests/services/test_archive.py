@@ -18,12 +18,17 @@ from tests.services.ended import ended
 MATCHES = [ended(number) for number in range(60)]
 
 
-@pytest.fixture(params=["folder", "memory"])
+@pytest.fixture(params=["folder", "memory", "local", "s3"])
 def where(request, tmp_path) -> str:
-    """A folder, and an object store of fsspec."""
-    if request.param == "folder":
-        return str(tmp_path / "archive")
-    return f"memory://{tmp_path.name}/archive"
+    """A folder, and file systems of fsspec: the simplest, one that has folders to be made, an object store."""
+    match request.param:
+        case "folder":
+            return str(tmp_path / "archive")
+        case "memory":
+            return f"memory://{tmp_path.name}/archive"
+        case "local":
+            return f"local://{tmp_path}/archive"
+    return f"{request.getfixturevalue('bucket')}/archive"
 
 
 # --- in and out ------------------------------------------------------------------------------------------------------
