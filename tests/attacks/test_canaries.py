@@ -5,19 +5,15 @@ talkative level, and the metrics hold none of seat 1's cards, seeds, tokens and 
 """
 
 import asyncio
-import base64
 import importlib.util
 import io
-import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 import structlog
-from grpc_status import rpc_status
 from prometheus_client import generate_latest
 
 from croupier.v1 import match_service_pb2 as pb
@@ -25,6 +21,7 @@ from engine import registry
 from engine.game import Card, Step
 from services import logs
 from services.commands import client_seed_of
+from tests.attacks.spy import Spy, writings
 from tests.services.match_front import OPERATOR, serving, settings_for, until, working
 
 TINY = Path(__file__).parents[2] / "examples" / "tiny_game" / "lone_peak.py"
@@ -76,46 +73,6 @@ def logged() -> Iterator[io.StringIO]:
     structlog.contextvars.clear_contextvars()
     logging.captureWarnings(False)
     root.handlers, root.level = handlers, level
-
-
-def writings(secret: bytes) -> set[bytes]:
-    """The ways in which bytes are written."""
-    escaped = repr(secret)[2:-1]
-    return {
-        secret,
-        secret.hex().encode(),
-        secret.hex().upper().encode(),
-        base64.b64encode(secret).rstrip(b"="),
-        base64.urlsafe_b64encode(secret).rstrip(b"="),
-        base64.b32encode(secret).rstrip(b"="),
-        base64.b32encode(secret).lower().rstrip(b"="),
-        escaped.encode(),
-        json.dumps(escaped)[1:-1].encode(),
-    }
-
-
-class Spy:
-    """Keeps all that somebody gets."""
-
-    def __init__(self) -> None:
-        self.got: list[bytes] = []
-
-    async def call(self, call: Any) -> Any:
-        """Return the answer, None for a refusal; both are kept, with every byte of the trailers."""
-        try:
-            answer = await call
-        except grpc.aio.AioRpcError as error:
-            status = rpc_status.from_call(error)
-            self.got.append(status.SerializeToString() if status else b"")
-            self.got.append(f"{error.details()} {error.debug_error_string()}".encode())
-            for metadata in (error.initial_metadata(), error.trailing_metadata()):
-                self.got += [part if isinstance(part, bytes) else part.encode() for pair in metadata for part in pair]
-            return None
-        self.got.append(b"" if answer is grpc.aio.EOF else answer.SerializeToString())
-        return answer
-
-    async def hear(self, message: Any) -> None:
-        self.got.append(message.subject.encode() + b" " + message.data)
 
 
 def lay(token: str, prompt: int, card: str) -> pb.SubmitMoveRequest:
