@@ -36,10 +36,29 @@ def test_the_first_divergence_is_named(versions):
 def test_the_old_version_stays_runnable_beside_the_new_one(versions):
     assert registry.newest("timos_twist").rules == "timos_twist/3"
     for one in of_timo():
-        assert audit(one.lines, one.head).outcome == "verified"
+        verdict = audit(one.lines, one.head)
+        assert (verdict.rules, verdict.outcome) == ("timos_twist/1", "verified")
     newer = ended(GAME, rules="timos_twist/2")
     verdict = audit(newer.lines, newer.head)
     assert (verdict.rules, verdict.outcome) == ("timos_twist/2", "verified")
+
+
+def test_a_match_that_runs_under_the_old_version_is_played_on_under_it(versions):
+    """Folded anew where there is a newer version by now, as by a worker that was restarted with it."""
+    one = of_timo(1)[0]
+    match = Match(journal.revealed(one.lines))
+    written = []
+    match.appended = lambda line: written.append(line.data)
+    entries = [journal.read(line) for line in one.lines]
+    half = next(number for number, entry in enumerate(entries) if isinstance(entry.body, journal.Moved)) + 3
+    for line in one.lines[:half]:
+        match.replay(line)
+    assert match.game.rules == "timos_twist/1"
+    for entry in entries[half:-1]:
+        seat = entry.body.seat
+        match.move(seat, match.seats[seat].tenure, entry.body.prompt, bytes(entry.body.move), entry.at)
+    match.abort("enough", entries[-1].at)
+    assert written == list(one.lines[half:])
 
 
 @pytest.mark.parametrize("lines", [[], [b"{"], [*of_timo(1)[0].lines[:1], b"{"]])

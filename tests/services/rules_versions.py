@@ -26,9 +26,9 @@ class Same(TimosTwist):
 
 
 @contextmanager
-def registered() -> Iterator[tuple[Shorter, Same]]:
-    """Have both versions in this process."""
-    games = Shorter(), Same()
+def registered(*games: TimosTwist) -> Iterator[tuple[TimosTwist, ...]]:
+    """Have versions in this process: these, or else both."""
+    games = games or (Shorter(), Same())
     for game in games:
         registry.register(game)
     try:
@@ -44,4 +44,5 @@ GAME = GAMES.index("timos_twist")
 
 def of_timo(count: int = 4, moves: int = 8) -> list[Ended]:
     """Matches of the first version."""
-    return [ended(GAME + len(GAMES) * number, moves=moves) for number in range(count)]
+    rules = "timos_twist/1"
+    return [ended(GAME + len(GAMES) * number, moves=moves, rules=rules) for number in range(count)]

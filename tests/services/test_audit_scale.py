@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,6 +25,7 @@ from services.jobs import State, on_processes, run
 from services.journal_parts import of_paths
 from services.storage import Folder
 from tests.services.ended import ended, put, put_lines
+from tests.services.rules_versions import GAME, Same, registered
 from tests.services.test_cli_journal import HISTORIES, LINES, RECORDED, croupier
 
 MATCHES = [ended(number) for number in range(40)]
@@ -125,9 +127,24 @@ FORGED = {
     "digest_drift": lambda lines: _changed(lines, 5, b'"state":"', b"0"),
     "missing_reveal": lambda lines: [*lines[:-1], lines[-1].replace(b'"seed":"', b'"sowed":"')],
     "truncated": lambda lines: lines[:-3],
+    "wrong_deal": lambda lines: _changed(lines, 3, b'"state":"', b"0"),
+    "invalid_lobby": lambda lines: [*lines[:2], lines[2].replace(b'"seat":1', b'"seat":0'), *lines[3:]],
+    "other_journal": list,
+    "rules_failed": lambda _: list(BROKEN.lines),
     "unknown_rules_version": lambda lines: [lines[0].replace(b"timos_twist/1", b"timos_twist/9"), *lines[1:]],
     "unreadable": None,
 }
+
+
+class Breaking(Same):
+    """The rules of BROKEN, which break down over its first move."""
+
+    def apply(self, state, seat, move, chance):
+        raise ZeroDivisionError
+
+
+with registered():
+    BROKEN = ended(GAME, moves=3, rules="timos_twist/3")
 
 
 def _changed(lines, version, before, digit):
@@ -142,8 +159,8 @@ def _first_changed(lines, before, digit):
 
 
 @pytest.fixture
-def forged(tmp_path: Path) -> Path:
-    """A folder with a journal for each class, called after it."""
+def forged(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a journal for each class of findings, called after it."""
     folder = tmp_path / "forged"
     folder.mkdir()
     for name, forge in FORGED.items():
@@ -152,22 +169,26 @@ def forged(tmp_path: Path) -> Path:
             file.mkdir()
         else:
             file.write_bytes(b"".join(line + b"\n" for line in forge(list(LINES))))
-    return folder
+    (folder / "other_journal.hash").write_text("00" * 32)
+    with registered(Breaking()):
+        yield folder
 
 
 def test_findings_are_classified_and_counted(forged, tmp_path):
-    result = croupier("audit", "--json", forged, "--report", tmp_path / "r.json", "--report", tmp_path / "r.html")
+    result = croupier(
+        "audit", "--json", forged, "--workers", "1", "--report", tmp_path / "r.json", "--report", tmp_path / "r.html"
+    )
     assert result.exit_code == 1
     found = json.loads(result.stdout)
     assert {Path(each["source"]).stem: each["finding"] for each in found["journals"]} == {n: n for n in FORGED}
     assert found["findings"] == dict.fromkeys(found["findings"], 1)
-    assert found["findings"].keys() == FORGED.keys()
+    assert found["findings"].keys() == FORGED.keys() == CLASSES.keys()
     assert json.loads((tmp_path / "r.json").read_text()) == found
     page = Page((tmp_path / "r.html").read_text())
     for name in FORGED:
         assert audit_page.TITLES[name] in page.text
         assert f"{name}.jsonl" in page.text
-    assert "8 of 8 journals differ" in page.text
+    assert f"{len(CLASSES)} of {len(CLASSES)} journals differ" in page.text
 
 
 class Page(HTMLParser):

@@ -86,6 +86,9 @@ def test_with_the_invite_all_is_as_in_any_match_and_without_it_nothing_is(settin
             assert match not in await listed(served)
             assert match not in await listed(served, invite=invite)
             assert await listed(served, match=match, invite=invite) == [match]
+            found = await served.stub.ListMatches(pb.ListMatchesRequest(match=match, invite=invite))
+            looked = await spectate(served, match, invite)
+            assert {found.matches[0].commitment, looked.view.commitment} == {created.commitment}, "told before joining"
             identity = secret()
             seat = await join(served, match, invite, request_id=identity)
             assert (seat.seat, seat.tenure) == (0, 1), "what was refused has left nothing"

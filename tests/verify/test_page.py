@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from engine import journal, registry
 from engine.audit import FIELDS, audit
 from tests.engine.test_audit import ANCHOR, LINES, TAMPERS, chained
+from tests.verify.damaged import GAMES, forged_journals
 from tests.verify.javascript import VERIFIER
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -97,8 +98,12 @@ def test_recorded_journals_are_verified_and_their_deals_laid_out_with_names(tmp_
         assert all(name == titles[code] for hand in seen["hands"] for code, name in hand)
 
 
-def test_tampered_journals_are_named_as_by_the_audit(tmp_path):
+@pytest.mark.parametrize("game", ["reference", *GAMES])
+def test_tampered_journals_are_named_as_by_the_audit(tmp_path, game):
+    """Whatever may be done to one journal, and on a journal of each game what may be done to all."""
     forged = [change(tamper(LINES)) for tamper, _, _ in TAMPERS.values() for change in (list, chained)]
+    if game != "reference":
+        forged = [lines for lines, _ in forged_journals(game)]
     for lines, seen in zip(forged, dropped(tmp_path, [drop(lines) for lines in forged]), strict=True):
         verdict = audit(lines)
         expected = verdict.difference and (str(verdict.difference.version), verdict.difference.field)

@@ -19,6 +19,7 @@ from engine.match import Match
 from tests.engine.hard import let_computers_move
 from tests.engine.test_audit import ANCHOR, LINES, SEED, TAMPERS, chained
 from tests.histories.record import Table, other_options
+from tests.verify.damaged import GAMES, forged_journals, shortest
 from tests.verify.javascript import FOLDER, NODE, VERIFIER, ask, needs_node, verdicts
 
 BUILT_IN = [game for game in registry.games() if game.name != "tiny_game"]
@@ -166,6 +167,21 @@ def test_what_was_changed_is_named_as_by_the_audit(rechain):
 def test_with_the_last_hash_nothing_that_was_changed_verifies(rechain):
     forged = [rechain(tamper(LINES)) for name, (tamper, _, _) in TAMPERS.items() if name != "a hash of the chain"]
     assert {verdict["outcome"] for verdict in verdicts(forged, hash=ANCHOR.hex())} == {"different"}
+
+
+@needs_node
+@pytest.mark.parametrize("game", GAMES)
+def test_forged_journals_of_every_game_are_named_as_by_the_audit(game):
+    anchor = bytes.fromhex(shortest(game).with_suffix(".hash").read_text())
+    forged = forged_journals(game)
+    for anchored, given in ((None, {}), (anchor, {"hash": anchor.hex()})):
+        for (lines, field), verdict in zip(forged, verdicts([lines for lines, _ in forged], **given), strict=True):
+            expected = audit(lines, anchored)
+            named, said = verdict["difference"], expected.difference
+            assert verdict["outcome"] == expected.outcome
+            assert (named and (named["version"], named["field"])) == (said and (said.version, said.field))
+            assert field in (None, said and said.field)
+            assert said or not anchored
 
 
 @needs_node
