@@ -27,6 +27,8 @@ BLINK_S = 0.3
 """Shorter than a lease: nobody takes over."""
 ZOMBIE_S = 2.5 * LEASE_S
 AWAY_S = 1.0
+SPREAD_S = 5.0
+"""Within which partitions are spread evenly over whoever is there."""
 
 Inject = Callable[[Field], Awaitable[None]]
 DURING = {
@@ -369,24 +371,24 @@ async def restart_everything(field: Field) -> None:
 
 
 async def come_and_go(field: Field) -> None:
-    """A worker more, one fewer, and the same for match services; partitions are spread evenly after each."""
+    """A worker more, one fewer, and the same for match services; partitions are spread evenly soon after each."""
     assert field.players is not None
     engines = field.stack.engines
     third = field.stack.service("engine", f"engine-{len(engines)}")
     engines.append(third)
     await asyncio.to_thread(third.start)
-    await field.even()
+    await field.even(SPREAD_S)
     await field.players.make(20)
     await asyncio.to_thread(field.matches[1].stop)
     await field.players.make(20)
     await asyncio.to_thread(engines[0].stop)
-    await field.even()
+    await field.even(SPREAD_S)
     await asyncio.to_thread(field.matches[1].start)
     await field.players.make(20)
     await asyncio.to_thread(engines[0].start)
     await asyncio.to_thread(third.stop)
     engines.remove(third)
-    await field.even()
+    await field.even(SPREAD_S)
 
 
 def all_faults() -> list[Fault]:
