@@ -1,6 +1,7 @@
 """`croupier load` on the command line; `cli.py` calls `register`."""
 
 import os
+import ssl
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -64,7 +65,20 @@ def load(
     server: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Match service; by default a stack is started for the run.")
     ] = None,
-    nats: Annotated[str | None, typer.Option(metavar="URL", help="NATS; by default port 4222 of that host.")] = None,
+    nats: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="NATS, by nats:// or tls:// (TLS); by default port 4222 of that host."),
+    ] = None,
+    ca: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="Speak TLS to --server, whose certificate this CA (PEM) has signed, and to NATS unless at nats://.",
+        ),
+    ] = None,
     engines: Annotated[int, typer.Option(min=1, max=64, help="Engine workers of a stack of its own.")] = 1,
     durability: Annotated[str, typer.Option(help="Of a stack of its own: memory, everysec or fsync.")] = "everysec",
     processes: Annotated[int, typer.Option(help="Processes that play, on this machine.")] = 1,
@@ -114,10 +128,13 @@ def load(
             raise PlanError("say how long to measure: --for 60s")
         if closed and rate is not None:
             raise PlanError("--closed and --rate: one of them")
+        if ca is not None and server is None:
+            raise PlanError("--ca is of a --server")
         host = (server or "").rpartition(":")[0]
         plan = Plan(
             server=server or "",
-            nats=nats or f"nats://{host}:4222",
+            nats=nats or f"{'tls' if ca else 'nats'}://{host}:4222",
+            ca="" if ca is None else _certificate(ca),
             game=game,
             options=dict(_pair(text, "--option") for text in option or ()),
             matches=matches,
@@ -162,6 +179,18 @@ def load(
     if html is not None:
         html.write_text(page(found), "utf-8")
     raise typer.Exit(0 if found.good else 1)
+
+
+def _certificate(path: Path) -> str:
+    """Return the text of a file of certificates. Raises PlanError."""
+    from services.load.plan import PlanError  # noqa: PLC0415 - as above
+
+    try:
+        text = path.read_text("ascii")
+        ssl.create_default_context(cadata=text)
+    except (OSError, ValueError, ssl.SSLError) as error:
+        raise PlanError(f"--ca: {path} is no certificate in PEM: {error}") from None
+    return text
 
 
 def _join(address: str) -> NoReturn:

@@ -1,5 +1,6 @@
 """`croupier play` on the command line; `cli.py` calls `register`."""
 
+import ssl
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -38,7 +39,10 @@ def play(
     server: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Match service; by default one is started for this match.")
     ] = None,
-    nats: Annotated[str | None, typer.Option(metavar="URL", help="NATS; by default port 4222 of that host.")] = None,
+    nats: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="NATS, by nats:// or tls:// (TLS); by default port 4222 of that host."),
+    ] = None,
     ca: Annotated[
         Path | None,
         typer.Option(
@@ -46,7 +50,7 @@ def play(
             exists=True,
             dir_okay=False,
             readable=True,
-            help="Speak TLS to --server, whose certificate this CA (PEM) has signed.",
+            help="Speak TLS to --server, whose certificate this CA (PEM) has signed, and to NATS unless at nats://.",
         ),
     ] = None,
     option: Annotated[
@@ -82,6 +86,15 @@ def play(
         raise typer.Exit(USAGE)
     if ca is not None and server is None:
         err.print("croupier play: --ca is of a --server", style="red")
+        raise typer.Exit(USAGE)
+    if ca is not None:
+        try:
+            ssl.create_default_context(cafile=ca)
+        except (OSError, ValueError):
+            err.print(f"croupier play: --ca: {ca} is no certificate in PEM", style="red", markup=False, soft_wrap=True)
+            raise typer.Exit(USAGE) from None
+    if nats is not None and not nats.startswith(("nats://", "tls://")):
+        err.print("croupier play: --nats is a nats:// or tls:// URL", style="red")
         raise typer.Exit(USAGE)
     if private and join is not None:
         err.print("croupier play: --private is for a new match, --invite for one to join", style="red")

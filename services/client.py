@@ -8,6 +8,7 @@ a repeat with what became of the first. It waits for as long as that takes; use 
 import asyncio
 import contextlib
 import secrets
+import ssl
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
@@ -49,8 +50,11 @@ View = dict[str, Any]
 class Client:
     """One gRPC channel with one `Play` stream for all its seats, and a NATS connection for each: a token opens one."""
 
-    def __init__(self, channel: grpc.aio.Channel, nats_url: str, operator_key: str | None) -> None:
-        """Take over a channel; made by `connect`."""
+    def __init__(
+        self, channel: grpc.aio.Channel, nats_url: str, operator_key: str | None, tls: ssl.SSLContext | None = None
+    ) -> None:
+        """Take over a channel; made by `connect`. `tls` says whose certificates are good for NATS."""
+        self.tls = tls
         self.stub = pb_grpc.MatchServiceStub(channel)
         self.nats_url = nats_url
         self._channel = channel
@@ -69,13 +73,15 @@ class Client:
         """Connect to a match service (`host:port`, or several in gRPC's name syntax) once NATS can be reached.
 
         `ca`: the certificate (PEM) that has to have signed the service's, which is spoken to over TLS; None: without.
+        It is the one for NATS, too, where that speaks TLS: with a `tls://` URL it has to.
         """
+        tls = None if ca is None else ssl.create_default_context(cadata=ca.decode("ascii"))
         await reachable(nats_url)
         if ca is None:
             channel = grpc.aio.insecure_channel(address, options=CHANNEL)
         else:
             channel = grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(ca), options=CHANNEL)
-        return cls(channel, nats_url, operator_key)
+        return cls(channel, nats_url, operator_key, tls)
 
     async def close(self) -> None:
         """End everything. Moves that wait for their receipts are cancelled: they may have been made."""
@@ -213,7 +219,7 @@ class Seat:
         self.refusal: RefusedError | None = None
         """Why this seat is shown no views any more: its tenure has ended, or the match is past its retention."""
         self.heard = asyncio.get_running_loop().time()
-        access = Access(token=lambda: self.token, renew=self.renew)
+        access = Access(token=lambda: self.token, renew=self.renew, tls=client.tls)
         self.bus = Bus(client.nats_url, "croupier-client", access)
         self.generation = 0
         """Of the connection to NATS when it was last looked at."""

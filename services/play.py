@@ -166,7 +166,8 @@ def _addresses(wish: Wish, stack: Stack | None) -> tuple[str, str, str | None]:
         return stack.grpc, stack.nats.url, stack.environment[f"{PREFIX}OPERATOR_KEY"]
     assert wish.server is not None
     host = wish.server.rsplit(":", 1)[0]
-    return wish.server, wish.nats or f"nats://{host}:{NATS_PORT}", os.environ.get(f"{PREFIX}OPERATOR_KEY")
+    scheme = "nats" if wish.ca is None else "tls"
+    return wish.server, wish.nats or f"{scheme}://{host}:{NATS_PORT}", os.environ.get(f"{PREFIX}OPERATOR_KEY")
 
 
 class _Table:

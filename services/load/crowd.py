@@ -69,7 +69,11 @@ class Crowd:
         self.operator = [("authorization", f"Bearer {operator_key}")] if operator_key else []
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened = 0
-        self._channel = grpc.aio.insecure_channel(plan.server, options=CHANNEL)
+        self._channel = (
+            grpc.aio.secure_channel(plan.server, grpc.ssl_channel_credentials(plan.ca.encode()), options=CHANNEL)
+            if plan.ca
+            else grpc.aio.insecure_channel(plan.server, options=CHANNEL)
+        )
         self.stub: Any = pb_grpc.MatchServiceStub(self._channel)
         self._senders: dict[int, MoveStream | UnaryMoves] = {}
         self.views = NatsViews(self) if plan.views == "nats" else GrpcViews(self)

@@ -30,6 +30,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Where the match service listens: `host:port`."""
     nats: str
     """URLs of NATS, separated by commas: connections are spread over them."""
+    ca: str = ""
+    """The CA (PEM) that has signed the certificates of the match service, which is spoken to over TLS then, and of NATS
+    where that speaks TLS; empty: the match service is spoken to without TLS."""
     game: str
     options: dict[str, Any] = {}
     matches: int
@@ -74,10 +77,8 @@ class Plan(Struct, frozen=True, kw_only=True):
         self._check_game()
         for url in self.nats.split(","):
             parts = urlsplit(url)
-            if parts.scheme != "nats" or not parts.hostname:
-                raise PlanError(
-                    f"--nats: {parts.scheme}://{parts.hostname} is no nats:// URL; this client speaks no TLS"
-                )
+            if parts.scheme not in ("nats", "tls") or not parts.hostname:
+                raise PlanError(f"--nats: {parts.scheme}://{parts.hostname} is no nats:// or tls:// URL")
             if "@" in parts.netloc:
                 raise PlanError("--nats: a user and its password go into CROUPIER_NATS_USER and CROUPIER_NATS_PASSWORD")
 

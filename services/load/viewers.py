@@ -1,6 +1,7 @@
 """How seats are shown their views: over NATS, each on its own connection or all on one, or over gRPC."""
 
 import asyncio
+import ssl
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -39,6 +40,7 @@ class NatsViews:
         """Connect nothing yet."""
         self._crowd = crowd
         self._urls = crowd.plan.nats.split(",")
+        self._tls = ssl.create_default_context(cadata=crowd.plan.ca) if crowd.plan.ca else None
         self._shared = crowd.plan.connections == "process"
         self._listeners: dict[tuple[int, int], Listener] = {}
         self._listening: dict[Listener, set[Seat]] = {}
@@ -82,12 +84,12 @@ class NatsViews:
                 self._crowd.heal(seat)
 
         login = self._crowd.login if self._shared else None
-        listener = Listener(self._urls, back, self._crowd.share.index + number, login)
+        listener = Listener(self._urls, back, self._crowd.share.index + number, login, self._tls)
         return listener
 
     async def watch_slowly(self, subject: str, token: str, _version: int) -> None:
         """Listen to a subject on an own connection, and read nothing for most of the time; until cancelled."""
-        listener = Listener(self._urls, lambda: None)
+        listener = Listener(self._urls, lambda: None, tls=self._tls)
         try:
             await listener.connect(token)
             listener.subscribe(subject, lambda _data: None)

@@ -76,7 +76,7 @@ def test_what_is_no_time_is_refused(text):
         ({"rate": 5, "think_ms": 5}, "--think"),
         ({"leave": 1.1}, "--leave"),
         ({"reconnect_s": 0.01}, "--reconnect-every"),
-        ({"nats": "tls://127.0.0.1"}, "no TLS"),
+        ({"nats": "wss://127.0.0.1"}, "no nats:// or tls:// URL"),
         ({"nats": "nats://127.0.0.1,ws://127.0.0.1"}, "ws://127.0.0.1"),
     ],
 )

@@ -2,16 +2,10 @@
 
 import asyncio
 import contextlib
-import datetime as dt
-import ipaddress
 import ssl
 
 import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from redis.exceptions import RedisError
 from typer.testing import CliRunner
 
@@ -20,51 +14,20 @@ from croupier.v1 import match_service_pb2_grpc
 from services.bus import Access, Bus
 from services.cli import app
 from services.client import Client
+from services.load.nats_listener import Listener, NatsError
 from services.local import NatsServer
 from services.match.service import serve
 from services.settings import load
 from services.store import Store
+from tests.certificates import certificates
 from tests.services.front import in_loop, until
 from tests.services.match_front import settings_for
-
-
-def pem(key) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """A folder with `ca.crt`, and `server` and `client`, each with certificate and key."""
-    folder = tmp_path_factory.mktemp("tls")
-    now = dt.datetime.now(dt.UTC)
-
-    def named(name: str) -> x509.Name:
-        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-
-    def build(name: str, key) -> x509.CertificateBuilder:
-        return (
-            x509.CertificateBuilder()
-            .subject_name(named(name))
-            .issuer_name(named("ca"))
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - dt.timedelta(days=1))
-            .not_valid_after(now + dt.timedelta(days=1))
-        )
-
-    authority = ec.generate_private_key(ec.SECP256R1())
-    root = build("ca", authority).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-    signed = root.sign(authority, hashes.SHA256())
-    (folder / "ca.crt").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    for name in ("server", "client"):
-        key = ec.generate_private_key(ec.SECP256R1())
-        certificate = build(name, key).add_extension(here, critical=False).sign(authority, hashes.SHA256())
-        (folder / f"{name}.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-        (folder / f"{name}.key").write_bytes(pem(key))
-    return folder
+    return certificates(tmp_path_factory.mktemp("tls"))
 
 
 @in_loop
@@ -87,6 +50,31 @@ async def test_nats_is_spoken_to_over_tls_with_the_ca_of_the_settings(files, tmp
         for address, access in ((url, Access()), (plain.url.replace("nats://", "tls://"), good)):
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(Bus.connect(address, "test", access), 1)
+
+
+@in_loop
+async def test_the_listener_of_a_load_speaks_tls_where_it_is_asked_to(files, tmp_path):
+    """With a tls:// URL, and where the server asks for it; a server of another CA, or without TLS, is told nothing."""
+    config = f'tls {{ cert_file: "{files / "server.crt"}", key_file: "{files / "server.key"}" }}'
+    good = ssl.create_default_context(cafile=files / "ca.crt")
+    with NatsServer(tmp_path / "tls", config_extra=config) as server, NatsServer(tmp_path / "plain") as plain:
+        for url in (server.url, server.url.replace("nats://", "tls://")):
+            heard = []
+            listener = Listener([url], lambda: None, tls=good)
+            await listener.connect()
+            listener.subscribe("a", heard.append)
+            await listener.flush()
+            bus = await Bus.connect(url, "test", Access(tls=good))
+            await bus.publish([("a", b"x" * size) for size in (1, 100_000)])
+            await until(lambda heard=heard: len(heard) == 2)
+            assert [len(data) for data in heard] == [1, 100_000]
+            await bus.close()
+            listener.close()
+        for url, tls in ((server.url, None), (server.url.replace("nats", "tls", 1), None)):
+            with pytest.raises(ssl.SSLError):
+                await Listener([url], lambda: None, tls=tls).connect("secret")
+        with pytest.raises(NatsError, match="no TLS"):
+            await Listener([plain.url.replace("nats", "tls", 1)], lambda: None, tls=good).connect("secret")
 
 
 @pytest.mark.parametrize("mutual", [False, True], ids=["server", "both"])
