@@ -80,8 +80,8 @@ def assert_pure(bot: Bot) -> None:
     test_rules_calculate_in_integers(path)
 
 
-def match_of_all_levels(name: str, levels: Sequence[str] | None = None) -> list[str]:
-    """What three levels of version 1 (or these ones) do in one match, as JSON of the moves in order."""
+def match_of(name: str, levels: Sequence[str], options: dict[str, Any]) -> list[str]:
+    """What these levels of version 1 do in one match, as JSON of the moves in order."""
     told = []
     game, bot = newest(name), find(name, 1)
 
@@ -91,13 +91,13 @@ def match_of_all_levels(name: str, levels: Sequence[str] | None = None) -> list[
             told.append(f"{level} {game.move_json.encode(move).decode() if move else None}")
             return move
 
-    play_match(game, Told(), levels or bot.levels, b"levels" * 6, {})
+    play_match(game, Told(), levels, b"levels" * 6, options)
     return told
 
 
-def under_hash_seeds(name: str, levels: Sequence[str] | None = None) -> list[list[str]]:
+def under_hash_seeds(name: str, levels: Sequence[str], options: dict[str, Any]) -> list[list[str]]:
     """That match, played by processes with two seeds of Python's hashes."""
-    script = f"from tests.bots.asking import match_of_all_levels as m; print('\\n'.join(m({name!r}, {levels!r})))"
+    script = f"from tests.bots.asking import match_of as m; print('\\n'.join(m({name!r}, {levels!r}, {options!r})))"
     running = [
         subprocess.Popen(
             (sys.executable, "-c", script),
