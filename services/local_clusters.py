@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import redis
 from redis.backoff import NoBackoff
@@ -14,6 +14,8 @@ from redis.retry import Retry
 
 from services.local import LOOPBACK, LocalProcess, LocalProcessError, NatsServer, RedisServer, free_port
 from services.settings import Durability
+
+Node = TypeVar("Node", RedisServer, NatsServer)
 
 SLOTS = 16_384
 NODE_TIMEOUT_MS = 2_000
@@ -23,26 +25,31 @@ ASK_TIMEOUT_S = 5.0
 POLL_S = 0.05
 
 
-class _Cluster:
-    """Nodes that are started and stopped together."""
+class _Cluster(Generic[Node]):
+    """Nodes that are started and stopped together.
 
-    def __init__(self) -> None:
+    Attributes:
+        nodes: all servers.
+    """
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self.nodes: list[Node] = list(nodes)
         self._running = ExitStack()
 
     @property
-    def _processes(self) -> Iterable[LocalProcess]:
-        raise NotImplementedError
+    def url(self) -> str:
+        """What the settings take: the URLs of all nodes."""
+        return ",".join(node.url for node in self.nodes)
 
     def _join(self) -> None:
         """Make one cluster of the nodes, which run by now."""
 
     def __enter__(self) -> Self:
-        processes = list(self._processes)
         with ExitStack() as running:
-            for process in processes:
-                running.callback(process.stop)
-            with ThreadPoolExecutor(len(processes)) as starting:
-                list(starting.map(LocalProcess.start, processes))
+            for node in self.nodes:
+                running.callback(node.stop)
+            with ThreadPoolExecutor(len(self.nodes)) as starting:
+                list(starting.map(LocalProcess.start, self.nodes))
             self._join()
             self._running = running.pop_all()
         return self
@@ -51,7 +58,7 @@ class _Cluster:
         self._running.close()
 
 
-class RedisCluster(_Cluster):
+class RedisCluster(_Cluster[RedisServer]):
     """A Redis Cluster on loopback; each primary has one replica, and the slots are spread evenly.
 
     A primary that is killed is replaced by its replica after about three seconds; started again it becomes a replica.
@@ -67,21 +74,11 @@ class RedisCluster(_Cluster):
         primaries: int = 3,
         durability: Durability = Durability("everysec"),  # noqa: B008  it is frozen
     ) -> None:
-        super().__init__()
         self._primaries = primaries
-        self.nodes = [
+        super().__init__(
             RedisServer(data_dir / f"node-{number}", durability=durability, cluster_node_timeout_ms=NODE_TIMEOUT_MS)
             for number in range(2 * primaries)
-        ]
-
-    @property
-    def _processes(self) -> Iterable[LocalProcess]:
-        return self.nodes
-
-    @property
-    def url(self) -> str:
-        """What `Settings.redis_url` takes, with `redis_cluster`: all nodes."""
-        return ",".join(node.url for node in self.nodes)
+        )
 
     def primaries(self) -> list[RedisServer]:
         """Return the nodes that run and are primaries now, by what they say themselves."""
@@ -126,30 +123,20 @@ class RedisCluster(_Cluster):
         self.wait_until_whole()
 
 
-class NatsCluster(_Cluster):
+class NatsCluster(_Cluster[NatsServer]):
     """NATS servers on loopback, each connected to every other."""
 
     def __init__(self, data_dir: Path, size: int = 3, config_extra: str = "") -> None:
-        super().__init__()
         ports = [free_port() for _ in range(size)]
         routes = ", ".join(f'"nats://{LOOPBACK}:{port}"' for port in ports)
-        self.nodes = [
+        super().__init__(
             NatsServer(
                 data_dir / f"node-{number}",
                 config_extra=f'cluster {{ name: croupier, listen: "{LOOPBACK}:{port}", routes: [{routes}] }}\n'
                 + config_extra,
             )
             for number, port in enumerate(ports)
-        ]
-
-    @property
-    def _processes(self) -> Iterable[LocalProcess]:
-        return self.nodes
-
-    @property
-    def url(self) -> str:
-        """What `Settings.nats_url` takes: all servers."""
-        return ",".join(node.url for node in self.nodes)
+        )
 
 
 def ask(node: RedisServer, *command: str | bytes | int) -> Any:

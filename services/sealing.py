@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from engine.chance import length_prefixed
-from services.settings import Settings, SettingsError
+from services.settings import Settings, key_pair
 
 KEY_ID = 8
 NONCE = 12
@@ -37,13 +37,8 @@ class Sealer:
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Take the keys from the settings. Raises SettingsError without one."""
-        if settings.seed_key is None:
-            raise SettingsError("CROUPIER_SEED_KEY: is not set; allowed: 64 digits `0-9a-f`")
-        other = settings.seed_key_other
-        return cls(
-            bytes.fromhex(settings.seed_key.get_secret_value()),
-            bytes.fromhex(other.get_secret_value()) if other else None,
-        )
+        key, other = key_pair(settings, "seed_key")
+        return cls(bytes.fromhex(key), bytes.fromhex(other) if other else None)
 
     def seal(self, what: What, match: str, plain: bytes) -> bytes:
         """Return key id, nonce, ciphertext and tag: 36 bytes more than there were."""

@@ -349,6 +349,14 @@ def load(*, require: Iterable[str] = (), **overrides: Any) -> Settings:
     return settings
 
 
+def key_pair(settings: Settings, name: str) -> tuple[str, str | None]:
+    """Return a secret and the other one, accepted while keys are changed. Raises SettingsError if it is not set."""
+    key, other = getattr(settings, name), getattr(settings, f"{name}_other")
+    if key is None:
+        raise SettingsError(_problem(name, "is not set", _allowed(name)))
+    return key.get_secret_value(), other.get_secret_value() if other else None
+
+
 def settings_table() -> str:
     """Return all settings as a Markdown table: a line a setting, in the order of `Settings`."""
     lines = ["| Variable | Default | Unit | Allowed | Meaning |", "| --- | --- | --- | --- | --- |"]

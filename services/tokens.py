@@ -19,7 +19,7 @@ import jwt
 from engine.chance import length_prefixed
 from engine.refusals import NotYourSeat, Refusal
 from services.commands import is_match_id, partition_of
-from services.settings import Settings, SettingsError
+from services.settings import Settings, key_pair
 
 ALGORITHM = "HS256"
 LEEWAY_S = 30
@@ -133,15 +133,8 @@ class Tokens:
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Take keys and times from the settings. Raises SettingsError without a key."""
-        if settings.token_key is None:
-            raise SettingsError("CROUPIER_TOKEN_KEY: is not set; allowed: 32 or more characters")
-        other = settings.token_key_other
-        return cls(
-            settings.token_key.get_secret_value(),
-            settings.token_ttl_s,
-            settings.partitions,
-            other.get_secret_value() if other else None,
-        )
+        key, other = key_pair(settings, "token_key")
+        return cls(key, settings.token_ttl_s, settings.partitions, other)
 
     def for_seat(self, claim: SeatClaim) -> str:
         """Return a token that opens one tenure."""

@@ -56,15 +56,18 @@ const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeA
 
 
 def dropped(folder: Path, drops: Sequence[dict[str, object]]) -> list[dict[str, object]]:
-    """What the page shows after each drop: real drop events, one after the other, on an unchanged copy of it."""
+    """What the page shows after each drop: real drop events, one after the other."""
+    return run(folder, DRIVE.replace("DROPS", json.dumps(drops)))
+
+
+def run(folder: Path, script: str) -> list:
+    """What a script leaves in the element `seen` of an unchanged copy of the page."""
     for name in ("verify.js", "verify.html"):
         shutil.copy(VERIFIER.with_name(name), folder)
     page = folder / "verify.html"
-    script = "<script>" + DRIVE.replace("DROPS", json.dumps(drops)) + "</script></body>"
-    page.write_text(page.read_text("utf-8").replace("</body>", script), "utf-8")
-    profile = folder / "profile"
+    page.write_text(page.read_text("utf-8").replace("</body>", f"<script>{script}</script></body>"), "utf-8")
     done = subprocess.run(
-        [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "--dump-dom", page.as_uri()],
+        [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", "--dump-dom", page.as_uri()],
         capture_output=True,
         check=False,
         timeout=200,
@@ -148,22 +151,11 @@ def test_every_card_has_the_name_of_the_catalogue_in_both_languages(tmp_path):
     games = [game for game in registry.games() if f"{game.name}(code)" in page or f"{game.name}: (code)" in page]
     assert len(games) == 5
     wanted = [[game.name, card.code, card.en, card.de] for game in games for card in game.cards]
-    for file in ("verify.js", "verify.html"):
-        shutil.copy(VERIFIER.with_name(file), tmp_path)
-    script = f"""<script>
+    script = f"""
       const wrong = {json.dumps(wanted)}.filter(([game, code, en, de]) => {{
         const [, english, german] = FACES[game](code);
         return english !== en || german !== de;
       }});
       document.body.append(make("pre", JSON.stringify(wrong), {{ id: "seen" }}));
-    </script></body>"""
-    copy = tmp_path / "verify.html"
-    copy.write_text(page.replace("</body>", script), "utf-8")
-    done = subprocess.run(
-        [CHROMIUM, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", copy.as_uri()],
-        capture_output=True,
-        check=False,
-        timeout=200,
-    )
-    found = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout.decode(), re.DOTALL)
-    assert json.loads(html.unescape(found[1])) == []
+    """
+    assert run(tmp_path, script) == []
