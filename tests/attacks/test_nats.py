@@ -15,7 +15,18 @@ from services.local import COOKIE
 from services.stack import Stack
 from services.tokens import SeatClaim, Tokens, key_id
 from tests.attacks.wire import Attacker, Refused
-from tests.e2e.table import Api, access, api, awaited, until
+from tests.e2e.table import (
+    Api,
+    access,
+    api,
+    awaited,
+    first_move,
+    kept,
+    number_in_game,
+    part,
+    refusal,
+    until,
+)
 
 ALLOWED = ""
 
@@ -143,6 +154,7 @@ async def test_a_seat_hears_its_own_tenure_and_nothing_else(stack: Stack) -> Non
             }
             assert let == {}
             assert await attacker.subscribe(ada.subject, 4) == ALLOWED
+            assert await attacker.subscribe(f"_INBOX.{match}.{seat}.{tenure}.>", 5) == ALLOWED, "its own inbox"
             await make_views(front, match, [ada.token, bob.token])
             await attacker.until(lambda: len(attacker.heard) >= 2)
             assert {subject for subject, _ in attacker.heard} == {ada.subject}
@@ -166,6 +178,41 @@ async def test_a_spectator_hears_the_table_and_nothing_else(stack: Stack) -> Non
                 view = json.loads(body)
                 assert (subject, view["seat"], view["prompt"]) == (watching.subject, None, None)
                 assert (view["timos_twist"]["own"], view["timos_twist"]["legal"]) == (None, [])
+        await front.abort(match)
+
+
+@awaited
+async def test_who_comes_back_as_a_spectator_is_shown_no_card_that_lies_face_down(stack: Stack) -> None:
+    """Neither another's nor his own of before; not now, not as what he missed, not over NATS; with his old token
+    nothing."""
+    async with api(stack) as front:
+        seats = await front.started("bluffing_billionaires", 3)
+        match, tokens = (await front.view(seats[0].token)).match, [seat.token for seat in seats]
+        for _ in range(2):  # a card of one seat, then whatever the next is asked
+            views = [(token, await front.view(token)) for token in tokens]
+            token, view = next((token, view) for token, view in views if number_in_game(view) in view.to_act)
+            await front.submit(token, *first_move(view))
+        assert [part(await front.view(token)).own.table_card for token in tokens].count("") < 3
+        leaver = seats[2]
+        await front.stub.LeaveMatch(pb.LeaveMatchRequest(token=leaver.token))
+        assert (await refusal(front.view(leaver.token)))[1] == "NOT_YOUR_SEAT"
+        watching = await front.stub.Spectate(pb.SpectateRequest(match=match))
+        async with await Attacker.connect(stack.nats.url, auth_token=watching.token) as spectator:
+            assert await spectator.subscribe(watching.subject) == ALLOWED
+            assert "Permissions Violation" in await spectator.subscribe(leaver.subject, 2)
+            await front.advance(tokens[:2], lambda view: bool(part(view).table.votes) or view.version > 9)
+            await spectator.ping()
+            heard = [json.loads(body)["bluffing_billionaires"] for _, body in spectator.heard]
+        answer = await front.stub.GetView(pb.GetViewRequest(token=watching.token, since=0))
+        assert not part(answer.view).HasField("own")
+        entries = [line for line in kept(stack, match) if b'"play"' in line[0]]
+        assert entries, "a card was laid"
+        played = [(one["own"], event["played"]) for one in heard for event in one["events"] if "played" in event]
+        assert all(own is None and told["card"] is None for own, told in played)
+        missed = [event for past in answer.missed for event in past.bluffing_billionaires.events]
+        laid = [event.played for event in missed if event.WhichOneof("event") == "played"]
+        assert laid
+        assert not [event for event in laid if event.HasField("card")]
         await front.abort(match)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from engine.game import Move, Told, encode
 from engine.registry import AnyGame
-from tests.laws.matches import GAMES, Case, Moment, cases, sample
+from tests.laws.matches import GAMES, Case, Moment, cases, known, play, sample
 from tests.laws.redeal import OPEN, PASSING, REDEALS, SEALED
 
 CASES = cases(3)
@@ -97,6 +97,46 @@ def test_events_tell_no_more_than_the_views_do(case: Case):
                 compared += 1
                 assert told(game, step.events, seat) == told(game, moment.step.events, seat)
     assert compared
+
+
+LONG = 6
+"""So many entries on, whoever could tell hidden cards apart by their place, or know one again, has had time to."""
+
+
+@GAMES
+def test_hidden_cards_cannot_be_linked_over_time(game: AnyGame):
+    """Two matches that part in nothing but hidden cards look the same to a seat, and to spectators, entry after entry,
+    for as long as the moves look the same: no order, place or name of a hidden card tells it from another later on."""
+    long = 0
+    for case in (case for parameter in CASES for case in parameter.values if case.game is game):
+        moments = list(play(case, 400))
+        for start in range(0, len(moments), max(1, len(moments) // 12)):
+            for seat in (None, *range(case.seats)):
+                rng = random.Random(f"{case.seed} {start} {seat}")
+                long += (
+                    followed(case, moments[start:], seat, REDEALS[game.rules](moments[start].state, seat, rng)) >= LONG
+                )
+    assert long > 10, "some pairs can be followed for a while"
+
+
+def followed(case: Case, moments: Sequence[Moment], seat: int | None, twin: Any) -> int:
+    """Go on with a twin as a match went on, as long as the seat sees no difference; return for how many entries.
+
+    Asserts at each that the seat was told the same.
+    """
+    game = case.game
+    for count, moment in enumerate(moments):
+        if ends_round(game, moment) or known(game, twin, case.seats) == known(game, moment.state, case.seats):
+            return count
+        for move in alike(game, moment, seat, twin):
+            step = game.apply(twin, moment.seat, move, case.chance(moment.version))
+            if view(game, step.state, seat) == view(game, moment.step.state, seat):
+                assert told(game, step.events, seat) == told(game, moment.step.events, seat)
+                twin = step.state
+                break
+        else:
+            return count
+    return len(moments)
 
 
 @GAMES
