@@ -23,12 +23,32 @@ from services.views import Signer, ViewEncoder
 LINES = 500
 """Lines read at once, and sent in one message: well below what a gRPC client takes by default."""
 FOLDED_TOGETHER = 2
+FOLDS_WAITING = 32
+"""Views of matches that have ended that wait for their turn, from which on more are refused: each folds a journal."""
 KEPT = 16
 """So many journals from the archive stay in memory: a view at one version is often followed by the next one's."""
 
 log = structlog.get_logger()
 
-_folds = asyncio.Semaphore(FOLDED_TOGETHER)
+
+class _Turns:
+    """Lets a few fold at a time, some wait, and refuses the others at once."""
+
+    def __init__(self) -> None:
+        self._folding = asyncio.Semaphore(FOLDED_TOGETHER)
+        self._waiting = 0
+
+    async def __aenter__(self) -> None:
+        if self._waiting >= FOLDS_WAITING:
+            raise Refused("OVERLOADED", "too many views of matches that have ended are asked for", retry_ms=1000)
+        self._waiting += 1
+        try:
+            await self._folding.acquire()
+        finally:
+            self._waiting -= 1
+
+    async def __aexit__(self, *_: object) -> None:
+        self._folding.release()
 
 
 class Past:
@@ -40,6 +60,7 @@ class Past:
         self._archive = archive
         self._sign = sign
         self._read: OrderedDict[str, list[bytes]] = OrderedDict()
+        self._turns = _Turns()
 
     async def end_of(self, match: str) -> journal.Entry:
         """Return the entry that ended a match. Raises Refused: UNKNOWN_MATCH, MATCH_RUNNING."""
@@ -76,8 +97,8 @@ class Past:
         if not 0 <= version < last.version:
             raise Refused("UNKNOWN_VERSION", f"the match has the versions 0 to {last.version}", version=last.version)
         assert isinstance(last.body, journal.ENDS)
-        lines = [line async for some in self.lines_of(match, 0, version + 1) for line in some]
-        async with _folds:
+        async with self._turns:
+            lines = [line async for some in self.lines_of(match, 0, version + 1) for line in some]
             return await asyncio.to_thread(_view, lines, bytes.fromhex(last.body.seed), seat)
 
     async def last_view(
@@ -92,7 +113,7 @@ class Past:
             return None
         if invite is not None:
             await self.admit(match, invite)
-        async with _folds:
+        async with self._turns:
             return await asyncio.to_thread(_last_view, lines, seat, tenure, self._sign)
 
     async def created_as(self, match: str) -> Created:

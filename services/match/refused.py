@@ -1,8 +1,9 @@
 """Refusals of the match service, and how every refusal leaves a call."""
 
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractContextManager, aclosing
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, aclosing, contextmanager
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import grpc
@@ -94,6 +95,56 @@ class Counted(Protocol):
     @property
     def limits(self) -> Limits:
         """What callers may ask for."""
+
+
+class Limited(grpc.aio.ServerInterceptor):
+    """Holds the calls of other services, health and reflection, to the limits of an address."""
+
+    def __init__(self, service: str, counted: Counted) -> None:
+        """Look after all calls but those of one service, which does so itself."""
+        self._prefix = f"/{service}/"
+        self._counted = counted
+
+    async def intercept_service(self, continuation: Any, details: Any) -> Any:
+        """Exchange what answers a call."""
+        handler = await continuation(details)
+        if handler is None or details.method.startswith(self._prefix):
+            return handler
+        kind = next(kind for kind in _KINDS if getattr(handler, kind) is not None)
+        return handler._replace(**{kind: self._limited(getattr(handler, kind), details.method, one=kind in _UNARY)})
+
+    def _limited(self, answer: Any, method: str, *, one: bool) -> Any:
+        limits, metrics = self._counted.limits, self._counted.metrics
+
+        @contextmanager
+        def counted(peer: str) -> Iterator[None]:
+            if one:
+                limits.call(peer)
+                yield
+            else:
+                with limits.stream(peer):
+                    yield
+
+        async def call(request: Any, context: Context) -> Any:
+            try:
+                with counted(context.peer()):
+                    return await answer(request, context)
+            except Refused as refused:
+                await _abort(metrics, method, context, refused)
+
+        async def generate(request: Any, context: Context) -> AsyncIterator[Any]:
+            try:
+                with counted(context.peer()):
+                    async for response in answer(request, context):
+                        yield response
+            except Refused as refused:
+                await _abort(metrics, method, context, refused)
+
+        return generate if inspect.isasyncgenfunction(answer) else call
+
+
+_UNARY = ("unary_unary", "stream_unary")
+_KINDS = (*_UNARY, "unary_stream", "stream_stream")
 
 
 def accepted(receipt: Receipt, **fields: str | int) -> Receipt:

@@ -19,7 +19,7 @@ from services.bus import Access, Bus
 from services.commands import ANSWERS_TO_MATCH
 from services.match.past import Past
 from services.match.receipts import Courier
-from services.match.refused import Readable
+from services.match.refused import Limited, Readable
 from services.match.servicer import MatchService
 from services.match.watch import Views
 from services.metrics import Metrics
@@ -58,7 +58,7 @@ class Front:
         self._tasks: list[asyncio.Task[None]] = []
         self._server = grpc.aio.server(
             maximum_concurrent_rpcs=settings.max_calls,
-            interceptors=[Readable(NAME)],
+            interceptors=[Readable(NAME), Limited(NAME, self._service)],
             options=[
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", settings.max_message_bytes),

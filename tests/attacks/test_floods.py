@@ -6,6 +6,8 @@ import time
 import grpc
 import pytest
 from google.rpc import error_details_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 
 from croupier.v1 import match_service_pb2 as pb
@@ -13,6 +15,7 @@ from croupier.v1 import view_pb2
 from services.commands import match_id
 from services.match.limits import address_of
 from services.match.pace import Pace
+from services.match.past import FOLDED_TOGETHER, FOLDS_WAITING
 from tests.services.front import peek
 from tests.services.match_front import (
     OPERATOR,
@@ -126,6 +129,75 @@ def test_an_address_has_so_many_streams_and_a_closed_one_makes_room(redis_url, n
             await until(lambda: served.count("open_streams", method="WatchView") == 2)
             again = served.stub.WatchView(pb.WatchViewRequest(token=token))
             assert (await again.read()).view.status == "lobby"
+
+    asyncio.run(run())
+
+
+def test_health_and_reflection_count_for_an_address_like_all_calls(redis_url, nats_url):
+    """Else one address could take all the calls that a service has room for, without a token."""
+
+    async def run():
+        async with serving(settings_for(redis_url, nats_url, address_streams=3, address_rate=40)) as served:
+            health = health_pb2_grpc.HealthStub(served.channel)
+            reflection = reflection_pb2_grpc.ServerReflectionStub(served.channel)
+            watching = [health.Watch(health_pb2.HealthCheckRequest()) for _ in range(2)]
+            for watch in watching:
+                assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
+            looking = reflection.ServerReflectionInfo()
+            question = reflection_pb2.ServerReflectionRequest(list_services="")
+            await looking.write(question)
+            assert (await looking.read()).list_services_response.service
+            for more in (
+                health.Watch(health_pb2.HealthCheckRequest()),
+                reflection.ServerReflectionInfo(),
+                served.stub.Play(),
+            ):
+                assert await reason(more.read()) == "OVERLOADED"
+            assert (await health.Check(health_pb2.HealthCheckRequest())).status, "a probe is no stream"
+            watching[0].cancel()
+            looking.cancel()
+
+            async def room() -> bool:
+                again = health.Watch(health_pb2.HealthCheckRequest())
+                try:
+                    return bool((await again.read()).status)
+                except grpc.aio.AioRpcError:
+                    return False
+
+            await until(room)
+            found = await counted(health.Check(health_pb2.HealthCheckRequest()) for _ in range(200))
+            assert found.keys() == {"", "RATE_LIMITED"}
+            await asyncio.sleep(1.5)
+            assert (await health.Check(health_pb2.HealthCheckRequest())).status
+
+    asyncio.run(run())
+
+
+def test_views_of_ended_matches_wait_for_their_turn_and_are_refused_when_too_many_do(redis_url, nats_url):
+    """Each of them folds a journal, at the cost of whoever serves it."""
+
+    async def run():
+        async with playing(settings_for(redis_url, nats_url, operator_key=OPERATOR)) as served:
+            created = await served.stub.CreateMatch(timos(), metadata=AS_OPERATOR)
+            for _ in range(2):
+                await served.stub.JoinMatch(pb.JoinMatchRequest(match=created.match, request_id=secret(), name="A"))
+            token = (await served.stub.Spectate(pb.SpectateRequest(match=created.match))).token
+            await served.stub.AbortMatch(pb.AbortMatchRequest(match=created.match, reason="now"), metadata=AS_OPERATOR)
+            turns = served.front._service._past._turns
+            for _ in range(FOLDED_TOGETHER):
+                await turns.__aenter__()
+
+            def ask():
+                return served.stub.GetView(pb.GetViewRequest(token=token, version=3))
+
+            waiting = [ask() for _ in range(FOLDS_WAITING)]
+            await until(lambda: turns._waiting == FOLDS_WAITING)
+            assert await counted(ask() for _ in range(20)) == {"OVERLOADED": 20}
+            assert (await served.stub.ListMatches(pb.ListMatchesRequest())) is not None, "other calls go on"
+            for _ in range(FOLDED_TOGETHER):
+                await turns.__aexit__()
+            assert {(await call).view.version for call in waiting} == {3}
+            assert (await ask()).view.version == 3
 
     asyncio.run(run())
 
