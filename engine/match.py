@@ -163,7 +163,7 @@ class Match(Fold):
         try:
             parsed = self.game.move_json.decode(move)
         except MalformedMove as malformed:
-            parsed = malformed
+            parsed = MalformedMove(malformed.detail)  # a new one: what was raised keeps this frame, which would keep it
         if answered and answered.by == "player" and self._is(parsed, answered.move):
             return answered.version, []
         facts = {"seat": seat, "prompt": self.prompts[seat], "version": self.version}

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from weakref import WeakMethod
 
 from msgspec import UNSET
 
@@ -63,7 +64,7 @@ class Limits:
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Live:
     """One match; `committed` and `head` are length and last hash of the journal as Redis has it."""
 
@@ -105,7 +106,7 @@ class Live:
             if number % 256 == 255:
                 yield
         self.committed, self.head = len(lines), self.match.head
-        self.match.appended = self._appended
+        self._listen()
         self.due = self.wanted()
 
     @property
@@ -114,6 +115,19 @@ class Live:
         if self._views is None:
             self._views = ViewEncoder(self.match, self.sign)
         return self._views
+
+    def _listen(self) -> None:
+        """Be told of what is appended from now on, but not be kept by the match.
+
+        What a worker drops is gone at once then, and not only when a collector looks for cycles.
+        """
+        told = WeakMethod(self._appended)
+
+        def appended(line: Line) -> None:
+            if live := told():
+                live(line)
+
+        self.match.appended = appended
 
     def _appended(self, line: Line) -> None:
         self.lines.append(line)
@@ -186,7 +200,7 @@ class Live:
                 raise RequestReused("this request id created a match with other parameters before")
             return Receipt(number, 0, view=self.views.view_json(None), appended=False)
         match.seed = seed
-        match.appended = self._appended
+        self._listen()
         match.create(body, at)
         return Receipt(number, 0, view=self.views.view_json(None))
 

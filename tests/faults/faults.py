@@ -111,6 +111,14 @@ async def kill_redis(field: Field) -> None:
     await field.kill(field.stack.redis)
 
 
+async def power_off_redis(field: Field) -> None:
+    """Redis dies with its machine: what its disk was not told to sync is gone."""
+    assert field.disk is not None
+    await asyncio.to_thread(field.stack.redis.kill)
+    field.disk.lose(field.stack.redis.folder / "appendonlydir")
+    await start(field.stack.redis)
+
+
 async def freeze_redis(field: Field) -> None:
     await field.freeze(field.stack.redis, AWAY_S)
 
@@ -417,6 +425,7 @@ def all_faults() -> list[Fault]:
         Fault("rolling restart of everything", restart_everything, times=1, plan={"think_ms": 50.0}),
         Fault("workers and match services come and go", come_and_go, times=1),
         Fault("Redis killed (fsync)", kill_redis, fsync),
+        Fault("power lost under Redis (fsync)", power_off_redis, Setup(durability="fsync", powered_off=True), times=5),
         Fault("commands shuffled and doubled on their way", play_on, Setup(shuffled=True)),
         Fault("messages lost between NATS and everybody", lose_messages, proxied),
         Fault("connections to NATS cut in mid-message", cut_connections, proxied, times=5),

@@ -10,19 +10,20 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 import redis
 from msgspec import Struct
 
-from services.local import LocalProcess, NatsServer, RedisServer, ServiceProcess, free_port
+from services.local import LocalProcess, NatsServer, ServiceProcess, free_port
 from services.settings import Durability
 from services.stack import Stack
 from services.store import WORKERS
 from tests.faults import trapped
 from tests.faults.jumping_clock import JumpingClock, compiler
+from tests.faults.losing_disk import LosingDisk, PreloadedRedis
 from tests.faults.nats_proxy import NatsProxy
 from tests.faults.players import OPERATOR, Players
 
@@ -51,14 +52,16 @@ class Setup(Struct, frozen=True):
     """Whether one worker reaches NATS over a network of its own, and nobody else over one that can be disturbed."""
     small_disk: bool = False
     clocked: bool = False
+    powered_off: bool = False
+    """Whether the disk of Redis can lose what was not synced."""
     shuffled: bool = False
     settings: tuple[tuple[str, str], ...] = ()
     """Settings of all services, by their variables without the prefix."""
 
     def missing(self) -> str:
         """Return why this machine cannot do it; empty if it can."""
-        if self.clocked and compiler() is None:
-            return "there is no C compiler for a clock that jumps"
+        if (self.clocked or self.powered_off) and compiler() is None:
+            return "there is no C compiler for a clock that jumps and a disk that loses power"
         return _no_mount() if self.small_disk else ""
 
 
@@ -74,13 +77,6 @@ def _no_mount() -> str:
 
 def _mounting(folder: Path) -> list[str]:
     return ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(folder)]
-
-
-class _ClockedRedis(RedisServer):
-    clock: Mapping[str, str] = {}
-
-    def _environment(self) -> Mapping[str, str]:
-        return {**super()._environment(), **self.clock}
 
 
 class _TrappedStack(Stack):
@@ -105,6 +101,7 @@ class Field:
         self.auths: list[ServiceProcess] = []
         self.proxy: NatsProxy | None = None
         self.clock: JumpingClock | None = None
+        self.disk: LosingDisk | None = None
         self.players: Players | None = None
         self._running = contextlib.AsyncExitStack()
 
@@ -120,12 +117,14 @@ class Field:
             if self.setup.shuffled:
                 env[trapped.SHUFFLE] = "1"
             durability = Durability.parse(self.setup.durability)
-            server = RedisServer(self.folder, durability=durability)
+            server = PreloadedRedis(self.folder, durability=durability)
             if self.setup.clocked:
                 self.clock = JumpingClock(self.folder / "clock")
                 env |= self.clock.environment
-                server = _ClockedRedis(self.folder, durability=durability)
-                server.clock = self.clock.environment
+                server.preloaded += (self.clock.environment,)
+            if self.setup.powered_off:
+                self.disk = LosingDisk(self.folder / "disk")
+                server.preloaded += (self.disk.environment,)
             if self.setup.small_disk:
                 server.folder.mkdir(parents=True)
                 await asyncio.to_thread(subprocess.run, _mounting(server.folder), check=True)

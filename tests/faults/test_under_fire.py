@@ -41,6 +41,7 @@ NETWORK = [
 ]
 ODD = [
     "Redis killed (fsync)",
+    "power lost under Redis (fsync)",
     "commands shuffled and doubled on their way",
     "clock jumps forward by an hour",
     "clock jumps back by five seconds",

@@ -13,6 +13,8 @@ from services.commands import Submit
 from services.local import RedisServer
 from services.redis_servers import NotDurable
 from services.settings import Durability
+from tests.faults.jumping_clock import compiler
+from tests.faults.losing_disk import LosingDisk, PreloadedRedis
 from tests.services.front import in_loop, intake, until
 from tests.services.test_store import MATCH, A, commit, lease_of, opened
 
@@ -80,6 +82,39 @@ async def told(front, seats):
         return [entry.version for entry in await front.entries(seats[0].match)]
     except redis.RedisError:
         return None
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no C compiler for a disk that loses power")
+class TestPower:
+    @pytest.mark.parametrize(("appendfsync", "kept"), [("no", None), ("always", b"1")])
+    def test_the_disk_of_these_tests_loses_what_was_not_synced(self, tmp_path, appendfsync, kept):
+        disk = LosingDisk(tmp_path / "disk")
+        server = PreloadedRedis(tmp_path)
+        server.preloaded = (disk.environment,)
+        with server, redis.Redis.from_url(server.url) as client:
+            client.config_set("appendfsync", appendfsync)
+            client.set("written", 1)
+            server.kill()
+            assert bool(disk.lose(server.folder / "appendonlydir")) == (kept is None)
+            server.start()
+            assert client.get("written") == kept
+
+    @in_loop
+    async def test_with_fsync_what_has_a_receipt_survives_the_loss_of_power(self, tmp_path, nats_url):
+        disk = LosingDisk(tmp_path / "disk")
+        server = PreloadedRedis(tmp_path, durability=Durability("fsync"))
+        server.preloaded = (disk.environment,)
+        with server:
+            async with intake(server.url, nats_url, durability="fsync") as front:
+                await front.owner()
+                seats = await front.match(clock=600_000)
+                for _ in range(5):
+                    _, move = await front.next_move(seats)
+                    version = await front.done(move)
+                    server.kill()
+                    disk.lose(server.folder / "appendonlydir")
+                    server.start()
+                    assert (await until(lambda: told(front, seats), "the journal"))[-1] >= version
 
 
 class TestReplicas:

@@ -3,11 +3,14 @@
 import gc
 
 import pytest
+from msgspec import structs
 
 from engine import registry
+from engine.match import Match
 from services.commands import ViewQuestion, partition_of
 from services.engine.live import Live
 from services.store import due_key
+from services.views import ViewEncoder
 from tests.services.front import Intake, in_loop, intake, peek, until
 
 IDLE_BYTES = 16 * 1024
@@ -54,6 +57,31 @@ async def test_a_worker_remembers_only_so_many_matches_and_nothing_of_the_others
         await front.settled()
         await until(lambda: remembered() - before <= 3)
         assert len(running.worker._cache) == 3
+
+
+@in_loop
+async def test_what_a_worker_drops_is_gone_without_a_collector(redis_url, nats_url):
+    """Workers collect cycles so seldom that a match which is one would stay for hours."""
+    async with intake(redis_url, nats_url) as front:
+        running = await front.owner(cached_matches=3)
+        remembered()
+        gc.disable()
+        try:
+            for seats in [await front.match() for _ in range(8)]:
+                _, move = await front.next_move(seats)
+                await front.done(move)
+                await front.answers(await front.send(structs.replace(move, move=b'{"play":{}}')))
+            await front.settled()
+            assert len(running.worker._cache) == 3
+            assert sum(isinstance(one, Live) for one in gc.get_objects()) == 3
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            left = {type(one) for one in gc.garbage}
+            assert not left & {Live, Match, ViewEncoder}
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
 
 
 @in_loop
