@@ -3,13 +3,14 @@
 import asyncio
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
 from redis.exceptions import RedisError
 
 from services import archiver
 from services.archive import Archive
+from services.cli_journal import asked_wrongly
 from services.journals import here
 from services.redis_servers import StoreError
 from services.settings import Settings, SettingsError
@@ -47,9 +48,11 @@ def _settings() -> Settings:
     try:
         settings = here()
     except SettingsError as error:
-        _refuse(str(error))
+        asked_wrongly(str(error))
     if settings.archive is None:
-        _refuse("CROUPIER_ARCHIVE: is not set; allowed: a folder, or a URL that fsspec knows (`s3://bucket/path`)")
+        asked_wrongly(
+            "CROUPIER_ARCHIVE: is not set; allowed: a folder, or a URL that fsspec knows (`s3://bucket/path`)"
+        )
     return settings
 
 
@@ -62,7 +65,7 @@ def _once(*, everything: bool) -> None:
     try:
         done = asyncio.run(archiver.once(settings, everything=everything, say=say))
     except (StoreError, StorageError, RedisError, OSError) as error:
-        _refuse(str(error))
+        asked_wrongly(str(error))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     sys.stdout.write(f"{done.archived} matches archived, {done.failed} left in Redis\n")
@@ -74,10 +77,5 @@ def _reindex() -> None:
     try:
         count = Archive.at(str(settings.archive)).reindex()
     except (StorageError, OSError) as error:
-        _refuse(str(error))
+        asked_wrongly(str(error))
     sys.stdout.write(f"{count} journals indexed\n")
-
-
-def _refuse(problem: Any) -> NoReturn:
-    sys.stderr.write(f"croupier: {problem}\n")
-    raise typer.Exit(2)
