@@ -52,13 +52,14 @@ class PlayStream:
         courier: Courier,
         pace: Pace,
         deadline: Callable[[], float],
-        bad_token: Callable[[], None] = lambda: None,
+        stray: Callable[[], None] = lambda: None,
     ) -> None:
         """Serve nobody yet; `deadline` is that of a command that is sent now.
 
-        `bad_token` is told of every attach whose token is none; if it raises Refused, that ends the stream.
+        `stray` is told of whatever no seat stands behind: an attach whose token is none, a command without a seat, an
+        empty message. If it raises Refused, that ends the stream.
         """
-        self._bad_token = bad_token
+        self._stray = stray
         self._tokens = tokens
         self._courier = courier
         self._pace = pace
@@ -121,6 +122,8 @@ class PlayStream:
         async for request in requests:
             if isinstance(request, Unreadable):
                 request.refuse()
+            if not request.attach and not request.commands:
+                self._stray()
             for number, attach in enumerate(request.attach, 1):
                 self._attach(attach)
                 if number % BREATH == 0:
@@ -153,7 +156,7 @@ class PlayStream:
         except (Refused, Refusal) as refused:
             answer.refusal.CopyFrom(wire.refusal(refused.reason, refused.detail, refused.fields))
             if refused.reason == "BAD_TOKEN":
-                self._bad_token()
+                self._stray()
         else:
             self._seats[attach.handle] = seat
             answer.seat.match, answer.seat.seat, answer.seat.tenure = seat[:3]
@@ -162,6 +165,7 @@ class PlayStream:
     def _send(self, command: match_service_pb2.Command, now: float, deadline: float) -> Outcome | None:
         seat = self._seats.get(command.handle)
         if seat is None:
+            self._stray()
             return Outcome("UNKNOWN_HANDLE", f"no seat is attached as {command.handle}")
         if self._in_flight >= MAX_IN_FLIGHT:
             fields: dict[str, str | int] = {"retry_ms": RETRY_MS}

@@ -236,10 +236,10 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         if self._stopping:
             raise Interrupted("this server stops; play at another one")
 
-        def bad_token() -> None:
+        def stray() -> None:
             self.limits.call(context.peer())
 
-        stream = PlayStream(self._tokens, self._courier, self._pace, deadline, bad_token)
+        stream = PlayStream(self._tokens, self._courier, self._pace, deadline, stray)
         self._playing.add(stream)
         try:
             async with aclosing(stream.run(request)) as responses:
