@@ -63,7 +63,7 @@ local function commit(keys, args)
   if last then
     local fields = last[2]
     local hash = fields[1] == 'hash' and fields[2] or fields[4]
-    if last[1] ~= length .. '-0' or hash ~= args[4] then
+    if last[1] ~= args[3] .. '-0' or hash ~= args[4] then
       return 'CONFLICT'
     end
   elseif length > 0 then

@@ -36,6 +36,10 @@ Version = tuple[int, int]
 LOOPBACK = "127.0.0.1"
 POLL_S = 0.01
 LAST_LOG_LINES = 20
+NATS_CORES = 4
+"""Of so many cores of this machine one is for NATS."""
+NATS_GOGC = "400"
+"""How much garbage, in percent of what is in use, NATS lets gather: it keeps little for long."""
 COOKIE = "croupier_token"
 """In which a browser may show its token to NATS."""
 PORT_ATTEMPTS = 5
@@ -519,6 +523,13 @@ class NatsServer(_Server):
         config.touch(mode=0o600)
         config.write_text("\n".join([*lines, self.config_extra, ""]))
         return [nats_program(), "--config", config]
+
+    def _environment(self) -> Mapping[str, str]:
+        """A server that shares its machine with the services it serves: few threads, which else wake each other all the
+        time, and a collector that waits until there is something to collect. What the environment says goes before.
+        """
+        threads = max(1, (os.cpu_count() or 1) // NATS_CORES)
+        return {"GOMAXPROCS": str(threads), "GOGC": NATS_GOGC, **super()._environment()}
 
     def _is_ready(self) -> bool:
         try:

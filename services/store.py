@@ -5,6 +5,7 @@ the owner's epoch, raised at every acquisition, fences off a worker that has los
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Self, cast
 
@@ -49,6 +50,7 @@ class Unreachable(RedisConnectionError):
         self.partitions = frozenset(partitions)
 
 
+@cache
 def moves_key(partition: int) -> str:
     """The intake stream."""
     return f"croupier:{{{partition}}}:moves"
@@ -64,16 +66,19 @@ def seed_key(match: str) -> str:
     return f"croupier:{{{partition_of(match)}}}:seed:{match}"
 
 
+@cache
 def due_key(partition: int) -> str:
     """Decisions and limits by the time at which they are due."""
     return f"croupier:{{{partition}}}:due"
 
 
+@cache
 def open_key(partition: int) -> str:
     """The lobby index: a summary a match."""
     return f"croupier:{{{partition}}}:open"
 
 
+@cache
 def ended_key(partition: int) -> str:
     """Matches that have ended and wait for the archive, by the time at which they did (Unix ms)."""
     return f"croupier:{{{partition}}}:ended"
@@ -84,6 +89,7 @@ def asked_key(partition: int) -> str:
     return f"croupier:{{{partition}}}:asked"
 
 
+@cache
 def owner_key(partition: int) -> str:
     """Who owns the partition: worker, epoch, until. Never expires, or epochs would restart."""
     return f"croupier:{{{partition}}}:owner"

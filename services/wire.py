@@ -114,6 +114,11 @@ def _plain_fields(struct: struct_pb2.Struct) -> dict[str, object]:
     return {name: _plain(value) for name, value in struct.fields.items()}
 
 
+SHORT_MOVE = 128
+MAX_KNOWN_MOVES = 4096
+_KNOWN_MOVES: dict[bytes, tuple[str, bytes]] = {}
+"""Moves that have been read, by the bytes of their messages, up to `SHORT_MOVE` of these: a game has few."""
+
 # --- moves -----------------------------------------------------------------------------------------------------------
 
 
@@ -123,6 +128,18 @@ def move_to_json(move: view_pb2.GameMove) -> tuple[str, bytes]:
     Raises MalformedMove for a message that names no game or no move, for a number that is not whole, and for what is
     longer than MAX_MOVE_BYTES. Whether the game has such a move is for the engine to say.
     """
+    given = move.SerializePartialToString()
+    known = _KNOWN_MOVES.get(given)
+    if known is None:
+        known = _read_move(move)
+        if len(given) <= SHORT_MOVE:
+            if len(_KNOWN_MOVES) >= MAX_KNOWN_MOVES:
+                _KNOWN_MOVES.clear()
+            _KNOWN_MOVES[given] = known
+    return known
+
+
+def _read_move(move: view_pb2.GameMove) -> tuple[str, bytes]:
     game = move.WhichOneof("move")
     if game is None:
         raise MalformedMove("the move names no game")

@@ -6,7 +6,6 @@ not applied. One loop does everything that writes; nothing is in its hands when 
 
 import asyncio
 import contextlib
-import gc
 import secrets
 import signal
 from collections import OrderedDict
@@ -19,7 +18,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from engine.refusals import Internal
-from services import logs
+from services import collector, logs
 from services.bus import Access, Bus, BusDown
 from services.commands import ENVELOPES, Envelope, Receipt, Submit, is_match_id, pack, partition_of
 from services.engine.leases import Held, Leases
@@ -45,9 +44,6 @@ ATTEMPTS = 5
 THINKING_MS = 5
 """How long a read waits while computer players decide. No read is left behind for later: what it took would be in the
 hands of nobody, and what came after it unread when the clock is looked at."""
-COLLECTED_AFTER = (50_000, 50, 1000)
-"""Thresholds of the garbage collector. Matches are frozen values without cycles: it finds little, and what is there at
-the start stays."""
 RECEIPTS_BYTES = 256 * 1024
 """A message of more receipts is split; NATS takes none above its limit, 1 MB unless configured."""
 
@@ -104,6 +100,8 @@ class Worker:
         self._stopping = asyncio.Event()
         self._generation = bus.generation
         self._next_tick = 0.0
+        self._several = False
+        """Whether the last commands came several at once: then the one that ends a wait is not the only one."""
         self.leases = Leases(store, settings, metrics, self.name)
         self.leases.lost = self._forget
         self._queries = Queries(self, bus)
@@ -222,6 +220,9 @@ class Worker:
         longest = THINKING_MS if self._thinkers.busy else self._settings.block_ms
         by_partition = {one.partition: one for one in held}
         deliveries = await self._store.read(list(by_partition), max(0, min(wait, longest)))
+        if len(deliveries) == 1 and self._several:
+            deliveries += await self._store.read(list(by_partition), 0)
+        self._several = len(deliveries) > 1
         if deliveries:
             self._metrics.batch_size.observe(len(deliveries))
         groups = self._group(by_partition, deliveries, redelivered=False)
@@ -621,8 +622,7 @@ async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> 
     store = await Store(settings).open()
     bus = await Bus.connect(settings.nats_url, "croupier-engine", Access.of(settings))
     worker = Worker(settings, store, bus, metrics)
-    gc.freeze()
-    gc.set_threshold(*COLLECTED_AFTER)
+    collector.calm()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, worker.stop)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import json
 import os
 import resource
@@ -13,6 +12,7 @@ import time
 
 import uvloop
 
+from services import collector
 from services.load.checks import check
 from services.load.crowd import Crowd
 from services.load.talk import (
@@ -128,8 +128,7 @@ class _Worker:
                     opening.cancel()
             if not opening.cancelled():
                 talk.send(Opened())
-            gc.collect()
-            gc.freeze()  # what is there now stays: the collector need not look at it again
+            collector.calm()
             await hearing
         finally:
             reporting.cancel()

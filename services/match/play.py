@@ -66,7 +66,8 @@ class PlayStream:
         self._deadline = deadline
         self._seats: dict[int, SeatClaim] = {}
         self._in_flight = 0
-        self._receipts: list[match_service_pb2.Receipt] = []
+        self._receipts: list[tuple[int, int | Outcome | None]] = []
+        """Ids of commands with the version of their entry, or with the refusal."""
         self._attached: list[match_service_pb2.Attached] = []
         self._ready = asyncio.Event()
         self._drained = asyncio.Event()
@@ -114,7 +115,14 @@ class PlayStream:
         receipts, attached = self._receipts, self._attached
         self._receipts, self._attached = receipts[MAX_TOGETHER:], attached[MAX_TOGETHER:]
         self._drained.set()
-        return match_service_pb2.PlayResponse(receipts=receipts[:MAX_TOGETHER], attached=attached[:MAX_TOGETHER])
+        response = match_service_pb2.PlayResponse(attached=attached[:MAX_TOGETHER])
+        add = response.receipts.add
+        for tag, outcome in receipts[:MAX_TOGETHER]:
+            if isinstance(outcome, Outcome):
+                add(id=tag, refusal=wire.refusal(*outcome))
+            else:
+                add(id=tag, version=outcome)
+        return response
 
     # --- in ------------------------------------------------------------------------------------------------------
 
@@ -135,7 +143,7 @@ class PlayStream:
                     await self._breathe()
                     now, deadline = loop.time(), self._deadline()
                 if refused := self._send(command, now, deadline):
-                    self._refuse(command.id, refused)
+                    self._receipts.append((command.id, refused))
             await self._breathe()
 
     async def _breathe(self) -> None:
@@ -186,11 +194,6 @@ class PlayStream:
     def settle(self, tag: int, receipt: Receipt) -> None:
         """Take the receipt of the command with this id."""
         self._in_flight -= 1
-        if receipt.reason is None:
-            self._receipts.append(match_service_pb2.Receipt(id=tag, version=receipt.version))
-        else:
-            self._refuse(tag, Outcome(receipt.reason, receipt.detail, receipt.fields))
+        refused = None if receipt.reason is None else Outcome(receipt.reason, receipt.detail, receipt.fields)
+        self._receipts.append((tag, refused or receipt.version))
         self._ready.set()
-
-    def _refuse(self, tag: int, outcome: Outcome) -> None:
-        self._receipts.append(match_service_pb2.Receipt(id=tag, refusal=wire.refusal(*outcome)))

@@ -218,20 +218,25 @@ class Courier:
         except msgspec.DecodeError:
             log.exception("receipts_unreadable")
             return
+        counts: dict[str, int] = {}
         for receipt in receipts:
-            if waiting := self._open.get(receipt.id):
-                self._settle(waiting, receipt)
+            if waiting := self._open.pop(receipt.id, None):
+                result = receipt.reason or "accepted"
+                counts[result] = counts.get(result, 0) + 1
+                waiting.sink.settle(waiting.tag, receipt)
+        for result, number in counts.items():
+            self._count(result, number)
 
     def _settle(self, waiting: _Open, receipt: Receipt) -> None:
         if self._open.pop(waiting.id, None) is not None:
             self._count(receipt.reason or "accepted")
             waiting.sink.settle(waiting.tag, receipt)
 
-    def _count(self, result: str) -> None:
+    def _count(self, result: str, number: int = 1) -> None:
         counter = self._counters.get(result)
         if counter is None:  # looking up a label takes longer than counting
             counter = self._counters[result] = self._metrics.receipts.labels(result=result)
-        counter.inc()
+        counter.inc(number)
 
     # --- late ----------------------------------------------------------------------------------------------------
 

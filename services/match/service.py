@@ -13,7 +13,7 @@ from grpc_reflection.v1alpha import reflection
 from redis.exceptions import RedisError
 
 from croupier.v1 import match_service_pb2, match_service_pb2_grpc
-from services import logs, tasks
+from services import collector, logs, tasks
 from services.archive import Archive
 from services.bus import Access, Bus
 from services.commands import ANSWERS_TO_MATCH
@@ -154,6 +154,7 @@ async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> 
             endpoint = stack.enter_context(metrics.serve(settings.metrics_host, settings.metrics_port))
         stack.push_async_callback(front.stop)
         port = await front.start()
+        collector.calm()
         ready({
             "event": "ready", "service": "match", "grpc": f"{settings.grpc_host}:{port}",
             "metrics": None if endpoint is None else f"http://{settings.metrics_host}:{endpoint.port}/metrics",
