@@ -54,10 +54,14 @@ _PORTS = range(15_000, 32_768)
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="process-starter")
 
 # Run by a bare interpreter that then becomes the child: `preexec_fn` would run Python between fork and exec, which can
-# deadlock in a process that has threads, as every process with gRPC in it. 1 is PR_SET_PDEATHSIG, 9 is SIGKILL.
+# deadlock in a process that has threads, as every process with gRPC in it. 1 is PR_SET_PDEATHSIG, 9 is SIGKILL. It is
+# scheduled as a batch job, where that is allowed: many processes share few cores here, and whoever wakes another would
+# be interrupted by it in the middle of what it sends.
 _DIE_WITH_PARENT = (
     "import ctypes, os, sys\n"
     "ctypes.CDLL(None).prctl(1, 9)\n"
+    "try: os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))\n"
+    "except OSError: pass\n"
     "os.getppid() == int(sys.argv[1]) and os.execv(sys.argv[2], sys.argv[2:])\n"
 )
 

@@ -222,8 +222,8 @@ class Worker:
         deliveries = await self._store.read(list(by_partition), max(0, min(wait, longest)))
         if len(deliveries) == 1 and self._several:
             deliveries += await self._store.read(list(by_partition), 0)
-        self._several = len(deliveries) > 1
         if deliveries:
+            self._several = len(deliveries) > 1
             self._metrics.batch_size.observe(len(deliveries))
         groups = self._group(by_partition, deliveries, redelivered=False)
         if clock_at is not None:

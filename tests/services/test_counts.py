@@ -22,7 +22,7 @@ from croupier.v1 import match_service_pb2 as pb
 from engine.games.timos_twist import TimosTwist
 from services.commands import Receipt, Submit, partition_of
 from services.views import ViewEncoder
-from tests.services.front import Gate, Intake, Running, Seat, encoded, in_loop, intake
+from tests.services.front import Gate, Intake, Running, Seat, encoded, in_loop, intake, until
 from tests.services.match_front import Served, secret, serving, settings_for, timos, working
 
 SEATS = 4
@@ -118,6 +118,7 @@ class Counted:
 
     async def batch(self, *moves: Submit) -> list[Receipt]:
         """Let it read commands in one go; afterwards `redis` and `nats` hold just what it did for them."""
+        await self.front.settled()
         gate = self.running.store.before["read"] = Gate()
         await gate.closed_on_somebody()
         self.redis.exchanges.clear()
@@ -126,8 +127,13 @@ class Counted:
         del self.running.store.before["read"]
         gate.open()
         receipts = await self.front.answers(numbers)
-        await self.front.settled()
+        await self.quiet()
         return receipts
+
+    async def quiet(self) -> None:
+        """Return when everything is acknowledged, and what Redis said to that has come through the proxy."""
+        await self.front.settled()
+        await until(lambda: all(answered for sent, answered in self.redis.exchanges if b"XACK" in sent))
 
 
 @asynccontextmanager
@@ -156,6 +162,12 @@ async def two_players(served: Served) -> list[pb.JoinMatchResponse]:
     ]
 
 
+def waits_for_commands(redis_url: str) -> bool:
+    """Whether a worker's read waits in Redis."""
+    with redis.Redis.from_url(redis_url) as client:
+        return bool(client.info("clients")["blocked_clients"])
+
+
 def good(receipts: list[Receipt]) -> bool:
     return all(receipt.reason is None and receipt.appended for receipt in receipts)
 
@@ -172,6 +184,21 @@ async def test_a_batch_takes_two_round_trips_and_one_flush_however_many_matches_
         assert commit == {"croupier_commit": together}
         assert acknowledge == {"XACK": partitions, "XREADGROUP": 1}
         assert published(it.nats) == {"view": together * VIEWS, "receipts": 1, "flushes": 1}
+
+
+@in_loop
+async def test_commands_that_came_behind_the_one_that_ended_a_wait_are_taken_along(redis_url, nats_url):
+    async with counted(redis_url, nats_url) as it:
+        started = await matches(it.front, 12)
+        assert good(await it.batch(*await next_moves(it.front, started)))
+        moves = await next_moves(it.front, started)
+        while not waits_for_commands(redis_url):
+            await asyncio.sleep(0.01)
+        it.redis.exchanges.clear()
+        assert good(await it.front.answers(await it.front.send(*moves)))
+        await it.quiet()
+        commits = [trip["croupier_commit"] for trip in trips(it.redis) if "croupier_commit" in trip]
+        assert commits == [len(moves)]
 
 
 @in_loop
