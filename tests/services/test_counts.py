@@ -192,8 +192,7 @@ async def test_commands_that_came_behind_the_one_that_ended_a_wait_are_taken_alo
         started = await matches(it.front, 12)
         assert good(await it.batch(*await next_moves(it.front, started)))
         moves = await next_moves(it.front, started)
-        while not waits_for_commands(redis_url):
-            await asyncio.sleep(0.01)
+        await until(lambda: waits_for_commands(redis_url))
         it.redis.exchanges.clear()
         assert good(await it.front.answers(await it.front.send(*moves)))
         await it.quiet()
