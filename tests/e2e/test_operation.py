@@ -26,6 +26,7 @@ from services import demo as demo_module
 from services import wire
 from services.client import Client
 from services.stack import Stack
+from tests.attacks.wire import Attacker, Refused
 from tests.e2e.conftest import address, counted
 from tests.e2e.table import (
     api,
@@ -157,7 +158,10 @@ def descendants(pid: int) -> set[int]:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 def test_croupier_up_says_where_it_is_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    """It prints every address, serves there, ends on Ctrl-C with 0, and goes on in the same folder."""
+    """It prints every address, serves there, ends on Ctrl-C with 0, and goes on in the same folder.
+
+    Access to NATS is controlled: nobody gets in without a token, and a spectator's opens the table alone.
+    """
     matches = []
     for _ in range(2):
         up = subprocess.Popen(
@@ -200,6 +204,12 @@ async def use(said: dict[str, str], key: str, matches: list[str]) -> None:
         for match in matches:
             watching = await client.call(client.stub.Spectate, pb.SpectateRequest(match=match))
             assert watching.view.status == "lobby"
+        with pytest.raises(Refused):
+            await Attacker.connect(said["NATS"])
+        for match in matches:
+            async with await Attacker.connect(said["NATS"], auth_token=watching.token) as spectator:
+                assert "Permissions Violation" in await spectator.subscribe("view.>")
+                assert await spectator.subscribe(f"view.{match}.table") == ""
         matches.append((await client.create("timos_twist", 2))[0])
     finally:
         await client.close()
