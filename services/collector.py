@@ -6,8 +6,9 @@ little, and looks at everything each time.
 
 import gc
 
-THRESHOLDS = (50_000, 50, 1000)
-"""As `gc.set_threshold` takes them."""
+THRESHOLDS = (50_000, 10, 10)
+"""As `gc.set_threshold` takes them. They count objects that stayed, so what did end in a cycle is found after some tens of
+megabytes."""
 
 
 def calm() -> None:
