@@ -7,8 +7,8 @@ little, and looks at everything each time.
 import gc
 
 THRESHOLDS = (50_000, 10, 10)
-"""As `gc.set_threshold` takes them. They count objects that stayed, so what did end in a cycle is found after some tens of
-megabytes."""
+"""As `gc.set_threshold` takes them. They count objects that stayed, so what ended in a cycle after all is found after some
+tens of megabytes."""
 
 
 def calm() -> None:
