@@ -7,7 +7,7 @@ little, and looks at everything each time.
 import gc
 
 THRESHOLDS = (50_000, 10, 10)
-"""As `gc.set_threshold` takes them. They count objects that stayed, so what ended in a cycle after all is found after some
+"""As `gc.set_threshold` takes them. They count what stayed: what ended in a cycle after all is found after some
 tens of megabytes."""
 
 
