@@ -116,7 +116,7 @@ def test_hidden_cards_cannot_be_linked_over_time(game: AnyGame):
                 long += (
                     followed(case, moments[start:], seat, REDEALS[game.rules](moments[start].state, seat, rng)) >= LONG
                 )
-    assert long > 10, "some pairs can be followed for a while"
+    assert long, "some pairs can be followed for a while"
 
 
 def followed(case: Case, moments: Sequence[Moment], seat: int | None, twin: Any) -> int:
