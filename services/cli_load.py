@@ -10,6 +10,8 @@ import msgspec
 import typer
 from rich.console import Console
 
+from services.cli_servers import Authority, NatsUrl
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -65,20 +67,8 @@ def load(
     server: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Match service; by default a stack is started for the run.")
     ] = None,
-    nats: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="NATS, by nats:// or tls:// (TLS); by default port 4222 of that host."),
-    ] = None,
-    ca: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="Speak TLS to --server, whose certificate this CA (PEM) has signed, and to NATS unless at nats://.",
-        ),
-    ] = None,
+    nats: NatsUrl = None,
+    ca: Authority = None,
     engines: Annotated[int, typer.Option(min=1, max=64, help="Engine workers of a stack of its own.")] = 1,
     durability: Annotated[str, typer.Option(help="Of a stack of its own: memory, everysec or fsync.")] = "everysec",
     processes: Annotated[int, typer.Option(help="Processes that play, on this machine.")] = 1,

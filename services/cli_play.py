@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from services.cli_servers import Authority, NatsUrl
+
 USAGE = 2
 
 
@@ -39,20 +41,8 @@ def play(
     server: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Match service; by default one is started for this match.")
     ] = None,
-    nats: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="NATS, by nats:// or tls:// (TLS); by default port 4222 of that host."),
-    ] = None,
-    ca: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="Speak TLS to --server, whose certificate this CA (PEM) has signed, and to NATS unless at nats://.",
-        ),
-    ] = None,
+    nats: NatsUrl = None,
+    ca: Authority = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the game; may be repeated.")
     ] = None,

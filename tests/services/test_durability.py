@@ -37,6 +37,18 @@ def replicated(folder, monkeypatch):
         yield primary, replica
 
 
+async def moves_survive(front, server, end) -> None:
+    """After each receipt the server ends and comes back: its move is in the journal."""
+    await front.owner()
+    seats = await front.match(clock=600_000)
+    for _ in range(5):
+        _, move = await front.next_move(seats)
+        version = await front.done(move)
+        end()
+        server.start()
+        assert (await until(lambda: told(front, seats), "the journal"))[-1] >= version
+
+
 class TestOneServer:
     @pytest.mark.parametrize("durability", ["everysec", "fsync"])
     def test_what_has_a_receipt_survives_a_server_that_is_killed_right_after_it(self, tmp_path, nats_url, durability):
@@ -44,14 +56,7 @@ class TestOneServer:
         async def run():
             with RedisServer(tmp_path, durability=Durability.parse(durability)) as server:
                 async with intake(server.url, nats_url, durability=durability) as front:
-                    await front.owner()
-                    seats = await front.match(clock=600_000)
-                    for _ in range(5):
-                        _, move = await front.next_move(seats)
-                        version = await front.done(move)
-                        server.kill()
-                        server.start()
-                        assert (await until(lambda: told(front, seats), "the journal"))[-1] >= version
+                    await moves_survive(front, server, server.kill)
 
         run()
 
@@ -106,15 +111,12 @@ class TestPower:
         server.preloaded = (disk.environment,)
         with server:
             async with intake(server.url, nats_url, durability="fsync") as front:
-                await front.owner()
-                seats = await front.match(clock=600_000)
-                for _ in range(5):
-                    _, move = await front.next_move(seats)
-                    version = await front.done(move)
+
+                def loses_power():
                     server.kill()
                     disk.lose(server.folder / "appendonlydir")
-                    server.start()
-                    assert (await until(lambda: told(front, seats), "the journal"))[-1] >= version
+
+                await moves_survive(front, server, loses_power)
 
 
 class TestReplicas:
