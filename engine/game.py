@@ -108,7 +108,16 @@ MAX_MOVE_BYTES = 4096
 """A move's JSON is not longer; what is longer is refused unread."""
 
 MEMORABLE_BYTES = 128
-"""A move's JSON up to this size is decoded once; a match has few different moves, and makes them again and again."""
+MEMORABLE_MOVES = 4096
+"""What says a move in up to so many bytes is decoded once, for the last so many: a match has few different moves, and
+makes them again and again."""
+
+
+def short_enough(move: bytes) -> bytes:
+    """Return a move's JSON that may be read. Raises MalformedMove for one of more than MAX_MOVE_BYTES."""
+    if len(move) > MAX_MOVE_BYTES:
+        raise MalformedMove(f"a move has at most {MAX_MOVE_BYTES} bytes, this one has {len(move)}")
+    return move
 
 
 def snake(name: str) -> str:
@@ -125,7 +134,7 @@ class Vocabulary:
         fields = [(name, kind | UnsetType, UNSET) for kind, name in self.names.items()]
         self._object = msgspec.defstruct("OneOf", fields, forbid_unknown_fields=True, frozen=True)
         self._decoder = msgspec.json.Decoder(self._object)
-        self._remembered = lru_cache(4096)(self._decode)
+        self._remembered = lru_cache(MEMORABLE_MOVES)(self._decode)
 
     def encode(self, value: Struct) -> bytes:
         """Return the one-key object of a value as JSON."""
@@ -142,8 +151,7 @@ class Vocabulary:
         Raises MalformedMove for anything else: unknown name, two names, missing, surplus, mistyped or null field, and
         unread for what is longer than MAX_MOVE_BYTES.
         """
-        if len(data) > MAX_MOVE_BYTES:
-            raise MalformedMove(f"a move has at most {MAX_MOVE_BYTES} bytes, this one has {len(data)}")
+        short_enough(data)
         return self._remembered(data) if len(data) <= MEMORABLE_BYTES else self._decode(data)
 
     def _decode(self, data: bytes) -> Any:

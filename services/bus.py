@@ -34,6 +34,13 @@ DEFAULT_PORT = 4222
 INBOX = "_INBOX"
 
 Handler = Callable[[Msg], Awaitable[None]]
+
+
+def url_beside(server: str, *, tls: bool) -> str:
+    """Return the URL of a NATS server at its usual port on the host of a match service (`host:port`)."""
+    return f"{'tls' if tls else 'nats'}://{server.rsplit(':', 1)[0]}:{DEFAULT_PORT}"
+
+
 log = structlog.get_logger()
 
 

@@ -5,7 +5,6 @@ cannot be read, 130 stopped by Ctrl-C.
 """
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager, nullcontext
@@ -99,7 +98,7 @@ def audit(
     loud = not (quiet or as_json)
     with _explained(state):
         parts = journal_parts.named(paths or [], in_redis=in_redis)
-        with closing(_results(parts, AUDIT, workers, ray, state, _Audits().tell)) as audits:
+        with closing(_results(parts, AUDIT, workers, ray, state, _so_far(_of_audits))) as audits:
             audited = with_anchors(audits, anchors)
             if operator is not None:
                 audited = (checked(one, operator, signatures) for one in audited)
@@ -194,7 +193,7 @@ def impact(
         old = registry.find(before)
         registry.find(after)
         parts = of_game(journal_parts.named(paths or [], in_redis=in_redis), old.name)
-        with closing(_results(parts, impact_job(before, after), workers, ray, state, _Impacts().tell)) as compared:
+        with closing(_results(parts, impact_job(before, after), workers, ray, state, _so_far(_of_impacts))) as compared:
             loud = compared if as_json else (_tell(one, quiet=quiet) for one in compared)
             found = impact_report.report(loud)
     if not found.matches:
@@ -220,19 +219,28 @@ def _tell(compared: Compared, *, quiet: bool) -> Compared:
 # --- both ------------------------------------------------------------------------------------------------------------
 
 
-class _Audits(Counter[str]):
-    def tell(self, audited: list[Audited]) -> str:
-        self["journals"] += len(audited)
-        self["entries"] += sum(each.verdict.entries for each in audited)
-        self["differ"] += sum(each.verdict.difference is not None for each in audited)
-        return ", ".join(f"{count} {name}" for name, count in self.items())
+def _so_far(count: Callable[[list[R]], dict[str, int]]) -> Callable[[list[R]], str]:
+    """Return what is told of all results so far, given some more, by what is counted of these."""
+    total: dict[str, int] = {}
+
+    def tell(results: list[R]) -> str:
+        for name, number in count(results).items():
+            total[name] = total.get(name, 0) + number
+        return ", ".join(f"{number} {name}" for name, number in total.items())
+
+    return tell
 
 
-class _Impacts(Counter[str]):
-    def tell(self, compared: list[Compared]) -> str:
-        self["matches"] += len(compared)
-        self["part"] += sum(each.impact.field is not None for each in compared)
-        return ", ".join(f"{count} {name}" for name, count in self.items())
+def _of_audits(audited: list[Audited]) -> dict[str, int]:
+    return {
+        "journals": len(audited),
+        "entries": sum(each.verdict.entries for each in audited),
+        "differ": sum(each.verdict.difference is not None for each in audited),
+    }
+
+
+def _of_impacts(compared: list[Compared]) -> dict[str, int]:
+    return {"matches": len(compared), "part": sum(each.impact.field is not None for each in compared)}
 
 
 def _results(

@@ -108,7 +108,8 @@ def load(
     """
     if join is not None:
         _join(join)
-    from services.load.plan import Plan, PlanError, seconds  # noqa: PLC0415 - gRPC loads only where it is needed
+    from services.bus import url_beside  # noqa: PLC0415 - gRPC and NATS load only where they are needed
+    from services.load.plan import Plan, PlanError, seconds  # noqa: PLC0415 - as above
     from services.load.run import Wish, run  # noqa: PLC0415 - as above
     from services.local import LocalProcessError  # noqa: PLC0415 - as above
 
@@ -120,10 +121,9 @@ def load(
             raise PlanError("--closed and --rate: one of them")
         if ca is not None and server is None:
             raise PlanError("--ca is of a --server")
-        host = (server or "").rpartition(":")[0]
         plan = Plan(
             server=server or "",
-            nats=nats or f"{'tls' if ca else 'nats'}://{host}:4222",
+            nats=nats or url_beside(server or "", tls=ca is not None),
             ca="" if ca is None else _certificate(ca),
             game=game,
             options=dict(_pair(text, "--option") for text in option or ()),

@@ -47,6 +47,13 @@ CHANNEL = (
 View = dict[str, Any]
 
 
+def open_channel(address: str, ca: bytes | None = None) -> grpc.aio.Channel:
+    """Return a channel to a match service: over TLS if there is a CA (PEM) that has to have signed its certificate."""
+    if ca is None:
+        return grpc.aio.insecure_channel(address, options=CHANNEL)
+    return grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(ca), options=CHANNEL)
+
+
 class Client:
     """One gRPC channel with one `Play` stream for all its seats, and a NATS connection for each: a token opens one."""
 
@@ -77,11 +84,7 @@ class Client:
         """
         tls = None if ca is None else ssl.create_default_context(cadata=ca.decode("ascii"))
         await reachable(nats_url)
-        if ca is None:
-            channel = grpc.aio.insecure_channel(address, options=CHANNEL)
-        else:
-            channel = grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(ca), options=CHANNEL)
-        return cls(channel, nats_url, operator_key, tls)
+        return cls(open_channel(address, ca), nats_url, operator_key, tls)
 
     async def close(self) -> None:
         """End everything. Moves that wait for their receipts are cancelled: they may have been made."""

@@ -29,6 +29,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from services.processes import cores
 from services.settings import Durability
 
 Version = tuple[int, int]
@@ -532,7 +533,7 @@ class NatsServer(_Server):
         """A server that shares its machine with the services it serves: few threads, which else wake each other all the
         time, and a collector that waits until there is something to collect. What the environment says goes before.
         """
-        threads = max(1, (os.cpu_count() or 1) // NATS_CORES)
+        threads = max(1, cores() // NATS_CORES)
         return {"GOMAXPROCS": str(threads), "GOGC": NATS_GOGC, **super()._environment()}
 
     def _is_ready(self) -> bool:

@@ -30,6 +30,7 @@ from engine.audit import audit
 from engine.match import OPEN
 from engine.refusals import UnknownGame
 from services import wire
+from services.bus import url_beside
 from services.client import Client, RefusedError, Seat
 from services.play_session import Session, Surroundings
 from services.play_wish import CannotPlayError, Plan, Wish, dealt_by, planned, setups
@@ -42,7 +43,6 @@ from services.words.screen import SAY
 CONNECT_S = 10.0
 """How long a server may take to answer at first."""
 LEAVE_S = 3.0
-NATS_PORT = 4222
 THINK = (0.5, 1.5)
 """How long a random player thinks, as parts of the time given."""
 OPTIONAL_MOVE = 0.4
@@ -165,9 +165,8 @@ def _addresses(wish: Wish, stack: Stack | None) -> tuple[str, str, str | None]:
     if stack is not None:
         return stack.grpc, stack.nats.url, stack.environment[f"{PREFIX}OPERATOR_KEY"]
     assert wish.server is not None
-    host = wish.server.rsplit(":", 1)[0]
-    scheme = "nats" if wish.ca is None else "tls"
-    return wish.server, wish.nats or f"{scheme}://{host}:{NATS_PORT}", os.environ.get(f"{PREFIX}OPERATOR_KEY")
+    nats = wish.nats or url_beside(wish.server, tls=wish.ca is not None)
+    return wish.server, nats, os.environ.get(f"{PREFIX}OPERATOR_KEY")
 
 
 class _Table:

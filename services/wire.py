@@ -6,6 +6,7 @@ descriptors once, so a new game needs no line here. A game without messages in `
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import grpc
@@ -16,7 +17,7 @@ from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
 from croupier.v1 import match_service_pb2, view_pb2
-from engine.game import MAX_MOVE_BYTES, Options, encode
+from engine.game import MAX_MOVE_BYTES, MEMORABLE_BYTES, MEMORABLE_MOVES, Options, encode, short_enough
 from engine.options import option_fields
 from engine.refusals import BadOptions, MalformedMove, MalformedRequest
 from engine.registry import AnyGame
@@ -114,11 +115,6 @@ def _plain_fields(struct: struct_pb2.Struct) -> dict[str, object]:
     return {name: _plain(value) for name, value in struct.fields.items()}
 
 
-SHORT_MOVE = 128
-MAX_KNOWN_MOVES = 4096
-_KNOWN_MOVES: dict[bytes, tuple[str, bytes]] = {}
-"""Moves that have been read, by the bytes of their messages, up to `SHORT_MOVE` of these: a game has few."""
-
 # --- moves -----------------------------------------------------------------------------------------------------------
 
 
@@ -129,14 +125,12 @@ def move_to_json(move: view_pb2.GameMove) -> tuple[str, bytes]:
     longer than MAX_MOVE_BYTES. Whether the game has such a move is for the engine to say.
     """
     given = move.SerializePartialToString()
-    known = _KNOWN_MOVES.get(given)
-    if known is None:
-        known = _read_move(move)
-        if len(given) <= SHORT_MOVE:
-            if len(_KNOWN_MOVES) >= MAX_KNOWN_MOVES:
-                _KNOWN_MOVES.clear()
-            _KNOWN_MOVES[given] = known
-    return known
+    return _remembered(given) if len(given) <= MEMORABLE_BYTES else _read_move(move)
+
+
+@lru_cache(MEMORABLE_MOVES)
+def _remembered(given: bytes) -> tuple[str, bytes]:
+    return _read_move(view_pb2.GameMove.FromString(given))
 
 
 def _read_move(move: view_pb2.GameMove) -> tuple[str, bytes]:
@@ -150,14 +144,7 @@ def _read_move(move: view_pb2.GameMove) -> tuple[str, bytes]:
     name = arms.WhichOneof("move")
     if name is None:
         raise MalformedMove("a move has exactly one name, this one has none")
-    return game, _short_enough(encode({name: readers[name](getattr(arms, name))}))
-
-
-def _short_enough(move: bytes) -> bytes:
-    """Return a move's JSON that an engine reads. Raises MalformedMove."""
-    if len(move) > MAX_MOVE_BYTES:
-        raise MalformedMove(f"a move has at most {MAX_MOVE_BYTES} bytes, this one has {len(move)}")
-    return move
+    return game, short_enough(encode({name: readers[name](getattr(arms, name))}))
 
 
 def _generic_move(move: view_pb2.GenericGame) -> tuple[str, bytes]:
@@ -168,7 +155,7 @@ def _generic_move(move: view_pb2.GenericGame) -> tuple[str, bytes]:
     if len(move.data.fields) != 1:
         raise MalformedMove(f"a move has exactly one name, this one has {len(move.data.fields)}")
     try:
-        return move.name, _short_enough(encode(_plain_fields(move.data)))
+        return move.name, short_enough(encode(_plain_fields(move.data)))
     except _NotPlain as error:
         raise MalformedMove(f"the move has a wrong shape: {error}") from None
 
@@ -178,7 +165,7 @@ def move_from_json(game: str, data: bytes) -> view_pb2.GameMove:
 
     Raises MalformedMove for what the message cannot say: an unknown name, a surplus, mistyped or null field.
     """
-    _short_enough(data)
+    short_enough(data)
     try:
         move = _decode(data, type=dict[str, dict[str, Any]])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

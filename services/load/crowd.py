@@ -12,7 +12,7 @@ import grpc
 
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
-from services.client import CHANNEL
+from services.client import open_channel
 from services.load.figures import Interval, Meter
 from services.load.lobby import open_match
 from services.load.match import ENDS, OpenMatch, Seat, Sent
@@ -69,11 +69,7 @@ class Crowd:
         self.operator = [("authorization", f"Bearer {operator_key}")] if operator_key else []
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened = 0
-        self._channel = (
-            grpc.aio.secure_channel(plan.server, grpc.ssl_channel_credentials(plan.ca.encode()), options=CHANNEL)
-            if plan.ca
-            else grpc.aio.insecure_channel(plan.server, options=CHANNEL)
-        )
+        self._channel = open_channel(plan.server, plan.ca.encode() or None)
         self.stub: Any = pb_grpc.MatchServiceStub(self._channel)
         self._senders: dict[int, MoveStream | UnaryMoves] = {}
         self.views = NatsViews(self) if plan.views == "nats" else GrpcViews(self)

@@ -10,14 +10,14 @@ import contextlib
 import heapq
 import itertools
 import secrets
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
 import structlog
 from nats.aio.msg import Msg
-from prometheus_client import Counter
+from prometheus_client import Counter as Metric
 from redis.exceptions import RedisError
 
 from services import tasks
@@ -99,7 +99,7 @@ class Courier:
         self._store = store
         self._bus = bus
         self._metrics = metrics
-        self._counters: dict[str, Counter] = {}
+        self._counters: dict[str, Metric] = {}
         self._intake_limit = settings.intake_limit
         self._query_s = settings.receipt_query_ms / 1000
         self._ids = itertools.count(1)
@@ -218,25 +218,23 @@ class Courier:
         except msgspec.DecodeError:
             log.exception("receipts_unreadable")
             return
-        counts: dict[str, int] = {}
-        for receipt in receipts:
-            if waiting := self._open.pop(receipt.id, None):
-                result = receipt.reason or "accepted"
-                counts[result] = counts.get(result, 0) + 1
-                waiting.sink.settle(waiting.tag, receipt)
-        for result, number in counts.items():
-            self._count(result, number)
+        self._settle_all((receipt.id, receipt) for receipt in receipts)
 
     def _settle(self, waiting: _Open, receipt: Receipt) -> None:
-        if self._open.pop(waiting.id, None) is not None:
-            self._count(receipt.reason or "accepted")
-            waiting.sink.settle(waiting.tag, receipt)
+        self._settle_all([(waiting.id, receipt)])
 
-    def _count(self, result: str, number: int = 1) -> None:
-        counter = self._counters.get(result)
-        if counter is None:  # looking up a label takes longer than counting
-            counter = self._counters[result] = self._metrics.receipts.labels(result=result)
-        counter.inc(number)
+    def _settle_all(self, settled: Iterable[tuple[int, Receipt]]) -> None:
+        """Give receipts, by the numbers of their commands, to whoever still waits for them, and count them."""
+        results: Counter[str] = Counter()
+        for number, receipt in settled:
+            if waiting := self._open.pop(number, None):
+                results[receipt.reason or "accepted"] += 1
+                waiting.sink.settle(waiting.tag, receipt)
+        for result, count in results.items():
+            counter = self._counters.get(result)
+            if counter is None:  # looking up a label takes longer than counting
+                counter = self._counters[result] = self._metrics.receipts.labels(result=result)
+            counter.inc(count)
 
     # --- late ----------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
 from services.bus import FLUSH_TIMEOUT_S
-from services.client import CHANNEL
+from services.client import open_channel
 from services.load.match import OpenMatch
 from services.load.nats_listener import Listener, NatsError
 from services.store import CONFIRM_MS, IO_TIMEOUT_S
@@ -331,7 +331,7 @@ async def vanish(field: Field) -> None:
     async with contextlib.AsyncExitStack() as opened:
         stubs = []
         for server in field.servers:
-            channel = grpc.aio.insecure_channel(server, options=CHANNEL)
+            channel = open_channel(server)
             opened.push_async_callback(channel.close)
             stubs.append(pb_grpc.MatchServiceStub(channel))
         fickle = [FickleMoves(crowd, stubs) for crowd in field.players.crowds]
