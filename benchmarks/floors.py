@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import grpc
-import nats
 import redis.asyncio
 import uvloop
 
 from benchmarks import road
 from benchmarks.engine import play, start
 from engine import registry
+from services.bus import Bus
 from services.commands import Envelope, Submit, pack
 from services.load.cpu import cpu_of
 from services.load.figures import Latency, sort
@@ -153,9 +153,9 @@ async def intake(port: int, flights: int, meter: Meter) -> None:
 
 
 async def views(port: int, flights: int, meter: Meter) -> None:
-    """Views over NATS, published by nats-py as a worker does, and received."""
+    """Views over NATS, published as a worker does, and received."""
     url = f"nats://127.0.0.1:{port}"
-    client = await nats.connect(url, pending_size=8 * 1024 * 1024)
+    bus = await Bus.connect(url, "floor")
     sent = real_bytes().views
     listener = Listener([url], lambda: None)
     await listener.connect()
@@ -163,14 +163,11 @@ async def views(port: int, flights: int, meter: Meter) -> None:
     await listener.flush()
     while meter.running():
         began = time.perf_counter()
-        for _ in range(flights):
-            for subject, data in sent:
-                await client.publish(subject, data)
-        await client.flush()
+        await bus.publish([*sent] * flights)
         await listener.flush()
         meter.count(began, flights)
     listener.close()
-    await client.close()
+    await bus.close()
 
 
 Floor = Callable[[int, int, Meter], Awaitable[None]]

@@ -50,11 +50,17 @@ class Spy:
 
 
 class Tap:
-    """A relay on loopback that keeps every byte that a server sends to whoever connects through it."""
+    """A relay on loopback that keeps every byte of a server and of whoever connects through it.
+
+    While `open` is not set, it reads nothing more of the clients.
+    """
 
     def __init__(self, host: str, port: int) -> None:
         self._far = host, port
         self.heard = bytearray()
+        self.said = bytearray()
+        self.open = asyncio.Event()
+        self.open.set()
         self._server: asyncio.Server
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -79,7 +85,9 @@ class Tap:
         task.add_done_callback(self._tasks.discard)
         source, far = await asyncio.open_connection(*self._far)
         try:
-            await asyncio.gather(self._pass_on(reader, far, None), self._pass_on(source, writer, self.heard))
+            await asyncio.gather(
+                self._pass_on(reader, far, self.said, self.open), self._pass_on(source, writer, self.heard)
+            )
         except (OSError, EOFError, asyncio.CancelledError):
             pass
         finally:
@@ -87,11 +95,16 @@ class Tap:
             far.transport.abort()
 
     async def _pass_on(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kept: bytearray | None
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        kept: bytearray,
+        gate: asyncio.Event | None = None,
     ) -> None:
         while data := await reader.read(65536):
-            if kept is not None:
-                kept += data
+            kept += data
             writer.write(data)
             await writer.drain()
+            if gate is not None:
+                await gate.wait()
         raise EOFError

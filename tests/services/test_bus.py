@@ -4,12 +4,12 @@ import asyncio
 import time
 from typing import Self
 
-import nats
 import pytest
 
 from services import bus as module
-from services.bus import Bus, BusDown, NoAnswer
+from services.bus import Bus, BusDown, Connection, NoAnswer
 from services.local import NatsServer, free_port
+from tests.attacks.spy import Tap
 from tests.services.front import in_loop, until
 
 
@@ -24,7 +24,8 @@ class Listener:
         async def note(message):
             self.heard.append((message.subject, message.data))
 
-        self._client = await nats.connect(self.url, max_reconnect_attempts=-1, reconnect_time_wait=0.05)
+        self._client = Connection()
+        await self._client.connect(self.url, max_reconnect_attempts=-1, reconnect_time_wait=0.05)
         await self._client.subscribe("t.>", cb=note)
         await self._client.flush()
         return self
@@ -83,33 +84,28 @@ async def test_while_there_is_no_connection_nothing_is_published_and_nothing_kep
     async with Listener(server.url) as listener:
         await until(lambda: bus.connected)
 
-        async def something_is_heard() -> bool:
-            await bus.publish([("t.new", b"")])
-            return bool(listener.heard)
-
-        await until(something_is_heard)
-        assert {subject for subject, _ in listener.heard} == {"t.new"}
+        await bus.publish([("t.new", b"")])
+        await listener.comes("t.new")
+        assert [subject for subject, _ in listener.heard] == ["t.new"]
     await bus.close()
 
 
 @in_loop
 async def test_a_restart_of_the_server_during_a_publish_makes_it_fail_although_the_connection_is_back(server):
     bus = await Bus.connect(server.url, "test")
-    client = bus._client
-    send = client._send_command
+    flush = bus._flush
 
-    async def restarted_after_the_messages(commands, **kwargs):
-        await send(commands, **kwargs)
-        if b"t.first" in commands:
-            server.restart()
-            await until(lambda: bus.generation >= generation + 2 and bus.connected)
+    async def restarted_after_the_messages():
+        bus._flush = flush
+        server.restart()
+        await until(lambda: bus.generation >= generation + 2 and bus.connected)
+        await flush()
 
     generation = bus.generation
-    client._send_command = restarted_after_the_messages
+    bus._flush = restarted_after_the_messages
     with pytest.raises(BusDown, match="broke while publishing"):
         await bus.publish([("t.first", b""), ("t.second", b"")])
     assert bus.connected
-    client._send_command = send
     await bus.publish([("t.a", b"")])
     await bus.close()
 
@@ -300,6 +296,30 @@ async def test_a_message_above_the_limit_of_the_server_does_not_hold_up_the_othe
         await listener.comes("t.b")
         assert [subject for subject, _ in listener.heard] == ["t.a", "t.b"]
     await bus.close()
+
+
+@in_loop
+async def test_what_a_flush_confirms_was_sent_before_it(server):
+    """Also while earlier messages still wait to be written: no answer can come before the server has all."""
+    async with Tap("127.0.0.1", server.port) as tap:
+        bus = await Bus.connect(f"nats://{tap.address}", "test")
+        await bus._client.subscribe("t.early")
+        await bus._client.flush()
+        assert tap.said.index(b"SUB t.early ") < tap.said.rindex(b"PING\r\n")
+        tap.open.clear()
+        for _ in range(20):
+            await bus.send("t.large", bytes(1_000_000))
+            await asyncio.sleep(0)
+        publishing = asyncio.create_task(bus.publish([("t.last", b"last")]))
+        subscribing = asyncio.create_task(bus.subscribe("t.late", None))
+        await asyncio.sleep(0.1)
+        tap.open.set()
+        await asyncio.gather(publishing, subscribing)
+        sent = bytes(tap.said)
+        pings = [at for at in range(len(sent)) if sent.startswith(b"PING\r\n", at)][-2:]
+        assert sent.index(b"PUB t.last ") < pings[0]
+        assert sent.index(b"SUB t.late ") < pings[1]
+        await bus.close()
 
 
 @in_loop

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
-import nats
 import pytest
 import typer
 from hdrh.histogram import HdrHistogram
@@ -19,6 +18,7 @@ from typer.testing import CliRunner
 from engine import journal
 from engine.registry import AnyGame
 from services import wire
+from services.bus import Connection
 from services.cli import app
 from services.load import nats_listener, talk
 from services.load.checks import Checked, examine
@@ -461,7 +461,9 @@ def test_a_listener_comes_back_by_itself_and_says_so(tmp_path):
         await listener.connect()
         sid = listener.subscribe("view.a", got.append)
         await listener.flush()
-        async with await nats.connect(url) as client:
+        client = Connection()
+        await client.connect(url)
+        async with client:
             await client.publish("view.a", b"one")
             await client.flush()
             await listener.flush()
