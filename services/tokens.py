@@ -12,6 +12,7 @@ keys, which nothing else is: who holds the other keys can make no operator of hi
 import hashlib
 import hmac
 import time
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Self
 
 import jwt
@@ -25,6 +26,8 @@ ALGORITHM = "HS256"
 LEEWAY_S = 30
 """How far the clocks of two services may be apart."""
 MAX_LENGTH = 1024
+REMEMBERED = 8192
+"""Tokens that need not be verified again, those used last; each takes a kilobyte or two."""
 
 Role = Literal["seat", "table", "host", "operator"]
 AUDIENCES: dict[Role, str] = {
@@ -111,7 +114,7 @@ class _Keys:
                 options={"require": ["exp", "iat", "aud"]},
             )  # fmt: skip
         except jwt.ExpiredSignatureError:
-            raise TokenExpired("the token has expired; repeat the call that gave it") from None
+            raise _expired() from None
         except (jwt.InvalidTokenError, ValueError, TypeError, RecursionError):
             # ValueError: text that has no bytes, as lone surrogates. RecursionError: JSON nested without end.
             raise _forged() from None
@@ -129,6 +132,8 @@ class Tokens:
         self._keys = _Keys(key, other_key)
         self._ttl_s = ttl_s
         self._partitions = partitions
+        self._verified = lru_cache(REMEMBERED)(self._verify)
+        """Remembers what was good, and nothing that was refused."""
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -179,6 +184,12 @@ class Tokens:
         raise NotYourSeat("a host's token opens no view")
 
     def _read(self, token: str) -> dict[str, Any]:
+        claims = self._verified(token)
+        if int(claims["exp"]) <= time.time() - LEEWAY_S:  # it was good when it was verified
+            raise _expired()
+        return claims
+
+    def _verify(self, token: str) -> dict[str, Any]:
         claims = self._keys.read(token)
         match = claims.get("match")
         if (
@@ -234,3 +245,7 @@ def _seat_claim(claims: dict[str, Any]) -> SeatClaim:
 
 def _forged() -> BadToken:
     return BadToken("this is no token of this server")
+
+
+def _expired() -> TokenExpired:
+    return TokenExpired("the token has expired; repeat the call that gave it")

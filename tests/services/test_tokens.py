@@ -116,6 +116,39 @@ def test_a_token_holds_for_its_time_and_not_longer():
     assert Tokens(KEY, 1, 4).seat(Tokens(KEY, 1, 4).for_seat(SEAT)) == SEAT
 
 
+def test_a_token_that_was_good_before_expires_all_the_same(monkeypatch):
+    given = tokens()
+    token = given.for_seat(SEAT)
+    assert given.seat(token) == given.seat(token) == SEAT
+    expires = given.view(token).expires
+    monkeypatch.setattr(time, "time", lambda: expires + 29)
+    assert given.seat(token) == SEAT, "the clocks of two services may be so far apart"
+    monkeypatch.setattr(time, "time", lambda: expires + 30)
+    assert {reason(read, token) for read in (given.seat, given.view, given.host)} == {"TOKEN_EXPIRED"}
+
+
+def test_a_token_that_was_good_before_opens_nothing_but_its_role():
+    given = tokens()
+    seat, host = given.for_seat(SEAT), given.for_host(MATCH)
+    assert (given.seat(seat), given.host(host)) == (SEAT, MATCH)
+    assert (reason(given.host, seat), reason(given.seat, host)) == ("NOT_HOST", "NOT_YOUR_SEAT")
+    for forged in (seat[:-2] + "AA", seat + "A", host.rpartition(".")[0] + "." + seat.rpartition(".")[2]):
+        assert reason(given.seat, forged) == "BAD_TOKEN"
+
+
+def test_a_token_is_verified_once(monkeypatch):
+    """Verifying takes longer than all else that a match service does for a move."""
+    given, verified = tokens(), []
+    decode = jwt.decode
+    monkeypatch.setattr(jwt, "decode", lambda *args, **kwargs: verified.append(args) or decode(*args, **kwargs))
+    seats = [SeatClaim(MATCH, number, 7, "timos_twist") for number in range(3)]
+    read = [given.for_seat(seat) for seat in seats] * 4
+    assert [given.seat(token) for token in read] == seats * 4
+    assert len(verified) == len(seats)
+    for _ in range(2):
+        assert reason(given.seat, "x" + read[0]) == "BAD_TOKEN", "what was refused is not remembered"
+
+
 def test_a_view_is_open_until_its_token_expires():
     before = int(time.time())
     view = tokens().view(tokens().for_seat(SEAT))
