@@ -46,57 +46,69 @@ local function heartbeat(keys, args)
   return live
 end
 
--- KEYS: journal, owner, seed, open, due, ended.
--- ARGV: worker, epoch, expected length, expected last hash ('' for none), match,
---       seed to store ('' for none), lobby summary ('' keeps, 'x' removes),
---       retention in s (0: the match goes on; -1: it has ended and waits for the archive),
---       number of entries, then line and hash of each, then score and member of each due decision.
--- Returns 'OK', 'CONFLICT' (length or hash is another) or 'FENCED' (the lease is another worker's).
+-- What else a commit may write, besides entries; each to the one key that it is given.
+local writes = {
+  seed = function(key, sealed) redis.call('SET', key, sealed) end,
+  reveal = function(key) redis.call('DEL', key) end,
+  open = function(key, match, summary) redis.call('HSET', key, match, summary) end,
+  close = function(key, match) redis.call('HDEL', key, match) end,
+  due = function(key, member, at) redis.call('ZADD', key, at, member) end,
+  ended = function(key, match) redis.call('ZADD', key, now(), match) end,
+  expire = function(key, seconds) redis.call('EXPIRE', key, seconds) end,
+}
+
+-- Whether a journal has this length and this last hash. Entries are <version + 1>-0 without gaps, so the last one's id
+-- is the length.
+local function continues(journal, length, head)
+  local last = redis.call('XREVRANGE', journal, '+', '-', 'COUNT', 1)[1]
+  if not last then
+    return length == '0'
+  end
+  local fields = last[2]
+  return last[1] == length .. '-0' and head == (fields[1] == 'hash' and fields[2] or fields[4])
+end
+
+-- Commits the entries of several matches, each match all or nothing.
+-- KEYS: of each match its partition's owner, its journal, and one for each further write.
+-- ARGV: worker; then of each match: epoch, expected length, expected last hash ('' for none), number of entries, number
+--       of further writes; line and hash of each entry; name and two arguments of each write.
+-- Returns for each match 'OK', 'CONFLICT' (length or hash is another) or 'FENCED' (the lease is another worker's).
 local function commit(keys, args)
-  local held = redis.call('HMGET', keys[2], 'worker', 'epoch')
-  if held[1] ~= args[1] or held[2] ~= args[2] then
-    return 'FENCED'
-  end
-  -- Entries are <version + 1>-0 without gaps, so the last one's id is the journal's length.
-  local length = tonumber(args[3])
-  local last = redis.call('XREVRANGE', keys[1], '+', '-', 'COUNT', 1)[1]
-  if last then
-    local fields = last[2]
-    local hash = fields[1] == 'hash' and fields[2] or fields[4]
-    if last[1] ~= args[3] .. '-0' or hash ~= args[4] then
-      return 'CONFLICT'
+  local worker, epochs, results = args[1], {}, {}
+  local key, arg, last = 1, 2, #keys
+  while key < last do
+    local owner, journal = keys[key], keys[key + 1]
+    local epoch, length, head = args[arg], args[arg + 1], args[arg + 2]
+    local entries, more = tonumber(args[arg + 3]), tonumber(args[arg + 4])
+    local line, write = arg + 5, arg + 5 + 2 * entries
+    if epochs[owner] == nil then
+      local held = redis.call('HMGET', owner, 'worker', 'epoch')
+      epochs[owner] = held[1] == worker and held[2]
     end
-  elseif length > 0 then
-    return 'CONFLICT'
-  end
-  local count = tonumber(args[9])
-  if count == 0 then
-    -- Changes nothing, but WAIT and WAITAOF wait for a connection's writes only, and so for all that came before this one.
-    redis.call('HSET', keys[2], 'worker', args[1])
-  end
-  for i = 1, count do
-    redis.call('XADD', keys[1], (length + i) .. '-0', 'line', args[8 + 2 * i], 'hash', args[9 + 2 * i])
-  end
-  if args[6] ~= '' then
-    redis.call('SET', keys[3], args[6])
-  end
-  if args[7] == 'x' then
-    redis.call('HDEL', keys[4], args[5])
-  elseif args[7] ~= '' then
-    redis.call('HSET', keys[4], args[5], args[7])
-  end
-  for i = 10 + 2 * count, #args, 2 do
-    redis.call('ZADD', keys[5], args[i], args[i + 1])
-  end
-  if args[8] ~= '0' then
-    if args[8] == '-1' then
-      redis.call('ZADD', keys[6], now(), args[5])
+    local result = 'OK'
+    if epochs[owner] ~= epoch then
+      result = 'FENCED'
+    elseif not continues(journal, length, head) then
+      result = 'CONFLICT'
     else
-      redis.call('EXPIRE', keys[1], args[8])
+      if entries == 0 then
+        -- Changes nothing, but WAIT and WAITAOF wait for a connection's writes only, and so for all that came before
+        -- this one.
+        redis.call('HSET', owner, 'worker', worker)
+      end
+      for number = 1, entries do
+        redis.call('XADD', journal, (length + number) .. '-0', 'line', args[line], 'hash', args[line + 1])
+        line = line + 2
+      end
+      for number = 1, more do
+        writes[args[write]](keys[key + 1 + number], args[write + 1], args[write + 2])
+        write = write + 3
+      end
     end
-    redis.call('DEL', keys[3])
+    results[#results + 1] = result
+    key, arg = key + 2 + more, arg + 5 + 2 * entries + 3 * more
   end
-  return 'OK'
+  return results
 end
 
 -- KEYS: journal, ended. ARGV: match, length and last hash of the journal that was archived, when it goes (Unix ms).

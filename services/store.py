@@ -38,6 +38,8 @@ LOOKED_AT = 500
 """So many journals are looked at in one go."""
 WAITS = -1
 """In place of a retention: the match stays until it is archived."""
+COMMITTED_TOGETHER = 64
+"""So many matches are committed by one call at most: while it runs Redis answers nobody else."""
 _FUNCTIONS = files("services").joinpath("croupier.lua").read_text()
 
 
@@ -139,6 +141,7 @@ class Drop(NamedTuple):
 
 
 CommitResult = Literal["OK", "CONFLICT", "FENCED"]
+_RESULTS: Mapping[bytes, CommitResult] = {b"OK": "OK", b"CONFLICT": "CONFLICT", b"FENCED": "FENCED"}
 
 
 class Recorded(NamedTuple):
@@ -438,10 +441,25 @@ class Store:
         NotDurable if it cannot be; it may be written then.
         """
         stays = WAITS if self._settings.archive else self._settings.retention_s
-        commands = [_commit_call(worker, commit, stays) for commit in commits]
-        partitions = [commit.lease.partition for commit in commits]
-        results = await self._write(commands, partitions, confirm=self._confirmation)
-        return [cast("CommitResult", answer.decode()) for answer in results]
+        calls = self._together(commits)
+        commands = [_commit_call(worker, [commits[number] for number in numbers], stays) for numbers in calls]
+        partitions = [commits[numbers[0]].lease.partition for numbers in calls]
+        answers = await self._write(commands, partitions, confirm=self._confirmation)
+        results: dict[int, bytes] = {}
+        for numbers, answer in zip(calls, answers, strict=True):
+            results.update(zip(numbers, answer, strict=True))
+        return [_RESULTS[results[number]] for number in range(len(commits))]
+
+    def _together(self, commits: Sequence[Commit]) -> list[list[int]]:
+        """Return which commits go in one call, by their numbers: in a cluster only those of one partition."""
+        apart: dict[int, list[int]] = {}
+        for number, commit in enumerate(commits):
+            apart.setdefault(commit.lease.partition if self._settings.redis_cluster else 0, []).append(number)
+        return [
+            numbers[first : first + COMMITTED_TOGETHER]
+            for numbers in apart.values()
+            for first in range(0, len(numbers), COMMITTED_TOGETHER)
+        ]
 
     async def load(self, matches: Sequence[str], *, seeds: bool = True) -> list[Recorded]:
         """Return what is recorded of matches; no lines for one that does not exist (any more).
@@ -602,22 +620,41 @@ def _no_error(answers: list[Any]) -> list[Any]:
     return answers
 
 
-def _commit_call(worker: str, commit: Commit, stays: int) -> Command:
-    partition = commit.lease.partition
-    lobby: bytes | str = b"" if commit.lobby is None else "x" if commit.lobby == "remove" else commit.lobby
-    args: list[Any] = [
-        worker, commit.lease.epoch, commit.expected, commit.head if commit.expected else b"", commit.match,
-        commit.seed or b"", lobby, stays if commit.ended else 0, len(commit.lines),
-    ]  # fmt: skip
-    for line in commit.lines:
-        args += (line.data, line.hash)
-    for member, score in commit.due.items():
-        args += (score, member)
-    keys = (
-        journal_key(commit.match), owner_key(partition), seed_key(commit.match), open_key(partition),
-        due_key(partition), ended_key(partition),
-    )  # fmt: skip
+def _commit_call(worker: str, commits: Iterable[Commit], stays: int) -> Command:
+    """Return the call that commits several matches, in a cluster all of one partition."""
+    keys: list[Argument] = []
+    args: list[Argument] = [worker]
+    for commit in commits:
+        lease, match, expected, head, lines = commit[:5]
+        writes = _writes(commit, stays)
+        keys += (owner_key(lease.partition), journal_key(match), *[key for _, key, _, _ in writes])
+        args += (lease.epoch, expected, head if expected else b"", len(lines), len(writes))
+        for line in lines:
+            args += (line.data, line.hash)
+        for name, _, first, second in writes:
+            args += (name, first, second)
     return ("FCALL", "croupier_commit", len(keys), *keys, *args)
+
+
+def _writes(commit: Commit, stays: int) -> list[tuple[str, str, Argument, Argument]]:
+    """Return what else a commit writes: what it is, as `croupier.lua` names it, to which key, and two arguments."""
+    partition, match = commit.lease.partition, commit.match
+    writes: list[tuple[str, str, Argument, Argument]] = []
+    if commit.seed:
+        writes.append(("seed", seed_key(match), commit.seed, ""))
+    if commit.lobby == "remove":
+        writes.append(("close", open_key(partition), match, ""))
+    elif commit.lobby is not None:
+        writes.append(("open", open_key(partition), match, commit.lobby))
+    if commit.due:
+        writes += [("due", due_key(partition), member, at) for member, at in commit.due.items()]
+    if commit.ended and stays == WAITS:
+        writes.append(("ended", ended_key(partition), match, ""))
+    elif commit.ended:
+        writes.append(("expire", journal_key(match), stays, ""))
+    if commit.ended:
+        writes.append(("reveal", seed_key(match), "", ""))
+    return writes
 
 
 def _lines(entries: Any) -> list[bytes]:

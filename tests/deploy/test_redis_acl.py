@@ -134,8 +134,8 @@ async def listed(front: Api) -> list[str]:
     return [found.match for found in (await front.stub.ListMatches(pb.ListMatchesRequest())).matches]
 
 
-def keys_of_commit() -> list[str]:
-    return [journal_key(MATCH), owner_key(2), seed_key(MATCH), open_key(2), due_key(2), ended_key(2)]
+def commit_by(worker: str) -> tuple[object, ...]:
+    return ("FCALL", "croupier_commit", 2, owner_key(2), journal_key(MATCH), worker, 1, 0, "", 0, 0)
 
 
 # What each user must be able to do beyond what the match above needs, and what none may.
@@ -154,7 +154,7 @@ ASKED: dict[str, list[tuple[object, ...]]] = {
         ("ZREM", WORKERS, "x"), ("XINFO", "GROUPS", moves_key(2)), ("XPENDING", moves_key(2), GROUP),
         ("GET", seed_key(MATCH)), ("HMGET", owner_key(2), "worker", "until"),
         ("FCALL", "croupier_renew", 1, owner_key(2), "nobody", 0, 1),
-        ("FCALL", "croupier_commit", 6, *keys_of_commit(), "nobody", 0, 0, "", MATCH, "", "", 0, 0),
+        commit_by("nobody"),
     ],
     "archive": [
         ("CLUSTER", "SLOTS"), ("ASKING",), ("TIME",), ("INFO",), ("SCAN", 0, "MATCH", "croupier:{*}:journal:*"),
@@ -186,7 +186,7 @@ REFUSED: dict[str, list[tuple[object, ...]]] = {
         ("SET", moves_key(2), "x"), ("SET", asked_key(2), "", "GET"), ("SET", owner_key(2), "x"), ("DEL", moves_key(2)),
         ("HSET", open_key(2), MATCH, "x"), ("HSET", owner_key(2), "worker", "me"), ("HGETALL", owner_key(2)),
         ("ZADD", due_key(2), 1, "x"), ("XREADGROUP", "GROUP", GROUP, "me", "STREAMS", moves_key(2), ">"), ("SCAN", 0),
-        ("FCALL", "croupier_commit", 6, *keys_of_commit(), "me", 1, 0, "", MATCH, "", "", 0, 0),
+        commit_by("me"),
         ("XTRIM", moves_key(2), "MAXLEN", 0),
         ("FUNCTION", "LOAD", "REPLACE", FUNCTIONS),
     ],
@@ -194,7 +194,7 @@ REFUSED: dict[str, list[tuple[object, ...]]] = {
     "archive": [
         ("GET", seed_key(MATCH)), ("FUNCTION", "LOAD", "REPLACE", FUNCTIONS),
         ("XADD", journal_key(MATCH), "*", "line", "x"), ("DEL", journal_key(MATCH)),
-        ("FCALL", "croupier_commit", 6, *keys_of_commit(), "me", 1, 0, "", MATCH, "", "", 0, 0),
+        commit_by("me"),
         ("FCALL", "croupier_acquire", 1, owner_key(2), "me", 1), ("XADD", moves_key(2), "*", "c", "x"),
         ("XRANGE", moves_key(2), "-", "+"), ("HSET", owner_key(2), "worker", "me"), ("SET", journal_key(MATCH), "x"),
     ],

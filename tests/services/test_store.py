@@ -15,6 +15,7 @@ from services.local import RedisServer
 from services.redis_servers import StoreError
 from services.settings import Durability
 from services.store import (
+    COMMITTED_TOGETHER,
     Commit,
     Lease,
     Recorded,
@@ -377,6 +378,29 @@ class TestCommit:
     async def test_nothing_at_all_to_commit_is_no_trouble(self, url):
         async with opened(url) as store:
             assert await store.commit(A, []) == []
+
+    @in_loop
+    async def test_more_than_fit_in_one_call_are_committed_and_each_has_its_own_result(self, url):
+        async with opened(url) as store:
+            two, three = await store.acquire(A, [2, 3])
+            count = 2 * COMMITTED_TOGETHER + 1
+            matches = [f"{2 + number % 2:03}{number:022}" for number in range(count)]
+            leases = [two, three] * count
+            for lease, match in zip(leases[::3], matches[::3], strict=False):
+                await store.commit(A, [commit(lease, 0, match=match)])
+            seeds = [b"seed %d" % number for number in range(count)]
+            batch = [
+                commit(lease, 0, 1 + number % 3, match, seed=seeds[number], due={f"{match}:idle": number})
+                for number, (lease, match) in enumerate(zip(leases, matches, strict=False))
+            ]
+            expected = ["CONFLICT" if number % 3 == 0 else "OK" for number in range(count)]
+            assert await store.commit(A, batch) == expected
+            lengths = [len(recorded.lines) for recorded in await store.load(matches)]
+            assert lengths == [1 + number % 3 for number in range(count)]
+            stored = [recorded.seed for recorded in await store.load(matches)]
+            assert stored == [None if number % 3 == 0 else seeds[number] for number in range(count)]
+            due = await store.due([2, 3], count, count)
+            assert due == {p: [f"{m}:idle" for n, m in enumerate(matches) if n % 3 and 2 + n % 2 == p] for p in (2, 3)}
 
     @in_loop
     async def test_each_match_of_a_batch_over_several_partitions_has_its_own_result(self, url):
