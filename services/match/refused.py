@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, aclosing, contextmanager
 from typing import Any, NoReturn, Protocol, TypeVar
 
@@ -18,6 +18,8 @@ from services.commands import Receipt
 from services.metrics import Metrics
 
 Context = grpc.aio.ServicerContext[Any, Any]
+Handler = Any
+"""What answers a call: gRPC's `RpcMethodHandler`, a named tuple which its types do not know as one."""
 log = structlog.get_logger()
 
 _UNTOLD = "INTERNAL"
@@ -52,19 +54,31 @@ class Unreadable:
         raise Refused("MALFORMED_REQUEST", "these bytes are no message of this call")
 
 
-class Readable(grpc.aio.ServerInterceptor):
-    """Lets requests that cannot be read end with a typed refusal, as all others do; gRPC would say but UNKNOWN."""
+def guarded(server: grpc.aio.Server, change: Callable[[str, Handler], Handler]) -> Any:
+    """Return what stands for a server where a service adds its calls: how each is answered is changed once, there.
 
-    def __init__(self, service: str) -> None:
-        """Look after the calls of one service, by its full name."""
-        self._prefix = f"/{service}/"
+    Interceptors could do the same, at every call, which would pay for it. `change` is given a call's name and handler.
+    """
+    return _Guarded(server, change)
 
-    async def intercept_service(self, continuation: Any, details: Any) -> Any:
-        """Exchange what reads the requests of a call."""
-        handler = await continuation(details)
-        if handler is None or not details.method.startswith(self._prefix):
-            return handler
-        return handler._replace(request_deserializer=_or_unreadable(handler.request_deserializer))
+
+class _Guarded:
+    def __init__(self, server: grpc.aio.Server, change: Callable[[str, Handler], Handler]) -> None:
+        self._server = server
+        self._change = change
+
+    def add_generic_rpc_handlers(self, handlers: Iterable[grpc.GenericRpcHandler]) -> None:
+        """Pass over what generated code gives `add_registered_method_handlers`, too, and there by name."""
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
+        """Add the calls of a service, changed."""
+        changed = {name: self._change(f"/{service}/{name}", handler) for name, handler in handlers.items()}
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, changed),))
+
+
+def readable(_method: str, handler: Handler) -> Handler:
+    """Let requests that cannot be read end with a typed refusal, as all others do; gRPC would say but UNKNOWN."""
+    return handler._replace(request_deserializer=_or_unreadable(handler.request_deserializer))
 
 
 def _or_unreadable(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
@@ -97,50 +111,45 @@ class Counted(Protocol):
         """What callers may ask for."""
 
 
-class Limited(grpc.aio.ServerInterceptor):
-    """Holds the calls of other services, health and reflection, to the limits of an address."""
+def limited(counted: Counted) -> Callable[[str, Handler], Handler]:
+    """Hold calls to the limits of an address: those of services that do not do so themselves, health and reflection."""
 
-    def __init__(self, service: str, counted: Counted) -> None:
-        """Look after all calls but those of one service, which does so itself."""
-        self._prefix = f"/{service}/"
-        self._counted = counted
-
-    async def intercept_service(self, continuation: Any, details: Any) -> Any:
-        """Exchange what answers a call."""
-        handler = await continuation(details)
-        if handler is None or details.method.startswith(self._prefix):
-            return handler
+    def change(method: str, handler: Handler) -> Handler:
         kind = next(kind for kind in _KINDS if getattr(handler, kind) is not None)
-        return handler._replace(**{kind: self._limited(getattr(handler, kind), details.method, one=kind in _UNARY)})
+        answer = _limited(counted, getattr(handler, kind), method, one=kind in _UNARY)
+        return handler._replace(**{kind: answer})
 
-    def _limited(self, answer: Any, method: str, *, one: bool) -> Any:
-        limits, metrics = self._counted.limits, self._counted.metrics
+    return change
 
-        @contextmanager
-        def counted(peer: str) -> Iterator[None]:
-            if one:
-                limits.call(peer)
+
+def _limited(counted: Counted, answer: Any, method: str, *, one: bool) -> Any:
+    limits, metrics = counted.limits, counted.metrics
+
+    @contextmanager
+    def held(peer: str) -> Iterator[None]:
+        if one:
+            limits.call(peer)
+            yield
+        else:
+            with limits.stream(peer):
                 yield
-            else:
-                with limits.stream(peer):
-                    yield
 
-        async def call(request: Any, context: Context) -> Any:
-            try:
-                with counted(context.peer()):
-                    return await answer(request, context)
-            except Refused as refused:
-                await _abort(metrics, method, context, refused)
+    async def call(request: Any, context: Context) -> Any:
+        try:
+            with held(context.peer()):
+                return await answer(request, context)
+        except Refused as refused:
+            await _abort(metrics, method, context, refused)
 
-        async def generate(request: Any, context: Context) -> AsyncIterator[Any]:
-            try:
-                with counted(context.peer()):
-                    async for response in answer(request, context):
-                        yield response
-            except Refused as refused:
-                await _abort(metrics, method, context, refused)
+    async def generate(request: Any, context: Context) -> AsyncIterator[Any]:
+        try:
+            with held(context.peer()):
+                async for response in answer(request, context):
+                    yield response
+        except Refused as refused:
+            await _abort(metrics, method, context, refused)
 
-        return generate if inspect.isasyncgenfunction(answer) else call
+    return generate if inspect.isasyncgenfunction(answer) else call
 
 
 _UNARY = ("unary_unary", "stream_unary")

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from redis.exceptions import RedisError
 
 from croupier.v1 import match_service_pb2, match_service_pb2_grpc
@@ -19,7 +19,7 @@ from services.bus import Access, Bus
 from services.commands import ANSWERS_TO_MATCH
 from services.match.past import Past
 from services.match.receipts import Courier
-from services.match.refused import Limited, Readable
+from services.match.refused import guarded, limited, readable
 from services.match.servicer import MatchService
 from services.match.watch import Views
 from services.metrics import Metrics
@@ -58,7 +58,6 @@ class Front:
         self._tasks: list[asyncio.Task[None]] = []
         self._server = grpc.aio.server(
             maximum_concurrent_rpcs=settings.max_calls,
-            interceptors=[Readable(NAME), Limited(NAME, self._service)],
             options=[
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
@@ -69,9 +68,11 @@ class Front:
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
             ],
         )
-        match_service_pb2_grpc.add_MatchServiceServicer_to_server(self._service, self._server)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        reflection.enable_server_reflection((NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
+        match_service_pb2_grpc.add_MatchServiceServicer_to_server(self._service, guarded(self._server, readable))
+        others = guarded(self._server, limited(self._service))
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, others)
+        shown = reflection.aio.ReflectionServicer((NAME, health.SERVICE_NAME, reflection.SERVICE_NAME))
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(shown, others)  # type: ignore[no-untyped-call]  # generated
 
     async def start(self) -> int:
         """Listen; return the port. Raises RuntimeError if the address cannot be had."""
