@@ -56,7 +56,7 @@ def bot_key(key: bytes) -> bytes:
 class Stream:
     """Chance from a key, for one label and one version."""
 
-    __slots__ = ("_block", "_key", "_label", "_numbers", "_version")
+    __slots__ = ("_block", "_key", "_label", "_numbers", "_prefix", "_version")
 
     def __init__(self, key: bytes, label: str, version: int) -> None:
         self._key = key
@@ -68,10 +68,11 @@ class Stream:
     def u64(self) -> int:
         """Return the next 64 bits of the stream."""
         if not self._numbers:
-            version, block_number = struct.pack(">Q", self._version), struct.pack(">Q", self._block)
-            prefix = length_prefixed(b"croupier-rng-1/draw", self._label.encode(), version)
-            block = hmac.digest(self._key, prefix + block_number, "sha256")
-            self._numbers = list(reversed(struct.unpack(">4Q", block)))
+            if not self._block:
+                version = struct.pack(">Q", self._version)
+                self._prefix = length_prefixed(b"croupier-rng-1/draw", self._label.encode(), version)
+            block = hmac.digest(self._key, self._prefix + struct.pack(">Q", self._block), "sha256")
+            self._numbers += reversed(struct.unpack(">4Q", block))
             self._block += 1
         return self._numbers.pop()
 
@@ -84,8 +85,8 @@ class Stream:
 
     def shuffle(self, items: Sequence[T]) -> tuple[T, ...]:
         """Return the items shuffled: for i = n-1 .. 1 swap item i with item pick(i + 1)."""
-        shuffled = list(items)
+        shuffled, pick = list(items), self.pick
         for i in range(len(shuffled) - 1, 0, -1):
-            j = self.pick(i + 1)
+            j = pick(i + 1)
             shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
         return tuple(shuffled)

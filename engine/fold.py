@@ -59,7 +59,7 @@ class Seat(Struct, frozen=True):
         return self.left or self.timeouts >= TIMEOUTS_UNTIL_ABSENT
 
 
-class Answer(NamedTuple):
+class Answer(Struct, frozen=True):
     """What became of a prompt."""
 
     version: int
@@ -80,6 +80,10 @@ class Projection(Struct, frozen=True):
     table: bytes
     own: tuple[bytes, ...]
     hidden: bytes
+
+    def whole(self) -> bytes:
+        """Return the JSON `[table,[own of seat 0,...],hidden]`."""
+        return b"[%b,[%b],%b]" % (self.table, b",".join(self.own), self.hidden)
 
 
 LOBBY = Projection(b"null", (), b"null")
@@ -175,20 +179,22 @@ class Fold:
     def projection(self) -> Projection:
         """Table, own parts and hidden part as JSON; null and empty in the lobby."""
         if self._projection is None:
-            game, state = self.game, self.state
-            self._projection = Projection(
-                encode(game.table(state)),
-                tuple(encode(game.own(state, i)) for i in range(len(self.players))),
-                encode(game.hidden(state)),
-            )
+            table, own, hidden = self._projected()
+            self._projection = Projection(encode(table), tuple([encode(part) for part in own]), encode(hidden))
         return self._projection
+
+    def _projected(self) -> tuple[Struct, list[Struct], Struct]:
+        game, state = self.game, self.state
+        return game.table(state), [game.own(state, i) for i in range(len(self.players))], game.hidden(state)
 
     @property
     def digest(self) -> str:
-        """BLAKE2b-256 (hex) of the JSON `[table,[own of seat 0,...],hidden]`."""
-        view = self.projection
-        data = b"[%b,[%b],%b]" % (view.table, b",".join(view.own), view.hidden)
-        return hashlib.blake2b(data, digest_size=32).hexdigest()
+        """BLAKE2b-256 (hex) of the JSON `[table,[own of seat 0,...],hidden]`.
+
+        Without views the parts are not needed one by one, and all of it is encoded at once.
+        """
+        whole = encode(self._projected()) if self._projection is None else self._projection.whole()
+        return _digest(whole)
 
     def plays_as(self, seat: int) -> int | None:
         """Return the game's number for a seat, None for one that does not play."""
@@ -281,7 +287,7 @@ class Fold:
     def _append(self, body: Body, at: int, move: Move | None = None) -> Line:
         """Fold and write an entry; `move` is what a `moved` holds, already decoded."""
         self._fold(body, max(at, self.at), verify=False, move=move)
-        line = journal.write(self.version, self.at, body, self.digest, self.head)
+        line = journal.write(self.version, self.at, body, _digest(self.projection.whole()), self.head)
         self.head = line.hash
         self.appended(line)
         return line
@@ -315,8 +321,8 @@ class Fold:
     def _next(self, body: Body) -> type[Body] | None:
         """Return the kind of entry that stands in the same commit as this one, behind it."""
         match body:
-            case Moved() if self.game.result(self.state) is not None:
-                return Finished
+            case Moved():
+                return None if self.game.result(self.state) is None else Finished
             case Created() | Joined() if all(seat.kind != OPEN for seat in self.seats):
                 return Started
             case Left() if self.status == "running" and self._all_left():
@@ -449,9 +455,9 @@ class Fold:
         game = self.game
         state, self.events = game.apply(self.state, i, move, Stream(self._key, "game", version))
         self.state = state
-        known = self._asked
-        for other, j in self._place.items():
-            question = game.asked(state, j)
+        asked, known = game.asked, self._asked
+        for j, other in enumerate(self.players):
+            question = asked(state, j)
             if other == seat or (question is not None and question != known[other]):
                 self.prompts[other], self.prompt_at[other], self._asked_in[other] = version, at, state
             known[other] = question
@@ -523,6 +529,10 @@ def bad_join(name: str, client_seed: bytes) -> tuple[str, str] | None:
     if len(client_seed) > MAX_CLIENT_SEED:
         return "client_seed", f"a client seed has at most {MAX_CLIENT_SEED} bytes"
     return None
+
+
+def _digest(whole: bytes) -> str:
+    return hashlib.blake2b(whole, digest_size=32).hexdigest()
 
 
 def _difference(entry: Entry, digest: str) -> Drift:

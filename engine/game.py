@@ -10,7 +10,7 @@ move or event by its own name in snake case: `PlayDrawn` is `play_drawn`.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -46,7 +46,10 @@ class Options(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Move(Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of a game's moves. A field that may be absent has the type `X | UnsetType` and the default `UNSET`."""
+    """Base of a game's moves, which are hashable: a list in one is a tuple.
+
+    A field that may be absent has the type `X | UnsetType` and the default `UNSET`.
+    """
 
 
 class Event(Struct, frozen=True):
@@ -56,7 +59,7 @@ class Event(Struct, frozen=True):
     """
 
 
-class Whispered(NamedTuple):
+class Whispered(Struct, frozen=True):
     """One event in two tellings: `private` for `seats`, `public` for everybody else, spectators included."""
 
     public: Event
@@ -109,8 +112,8 @@ MAX_MOVE_BYTES = 4096
 
 MEMORABLE_BYTES = 128
 MEMORABLE_MOVES = 4096
-"""What says a move in up to so many bytes is decoded once, for the last so many: a match has few different moves, and
-makes them again and again."""
+"""What says a move in up to so many bytes is decoded once, for the last so many, and spelled once: a match has few
+different moves, and makes them again and again."""
 
 
 def short_enough(move: bytes) -> bytes:
@@ -175,6 +178,39 @@ class Vocabulary:
         return found
 
 
+class _Spelled(dict[Struct, bytes]):
+    """The JSON of moves, remembered for MEMORABLE_MOVES short ones."""
+
+    def __init__(self, spell: Callable[[Struct], bytes]) -> None:
+        super().__init__()
+        self._spell = spell
+
+    def __missing__(self, move: Struct) -> bytes:
+        spelled = self._spell(move)
+        if len(spelled) <= MEMORABLE_BYTES:
+            if len(self) >= MEMORABLE_MOVES:
+                self.clear()
+            self[move] = spelled
+        return spelled
+
+
+class MoveVocabulary(Vocabulary):
+    """The JSON of a game's moves: there are so few different ones that it pays to remember how they are spelled."""
+
+    def __init__(self, types: Sequence[type[Struct]]) -> None:
+        """Build the codec, as for any vocabulary."""
+        super().__init__(types)
+        self._spelled = _Spelled(super().encode)
+
+    def encode(self, value: Struct) -> bytes:
+        """Return the one-key object of a move as JSON."""
+        return self._spelled[value]
+
+    def encode_list(self, values: Sequence[Struct]) -> bytes:
+        """Return a JSON list of one-key objects."""
+        return b"[%b]" % b",".join(map(self._spelled.__getitem__, values))
+
+
 class Game(ABC, Generic[O_, S_]):
     """The rules of one game in one version.
 
@@ -194,12 +230,12 @@ class Game(ABC, Generic[O_, S_]):
     cards: ClassVar[tuple[Card, ...]]
     """Every code once, in canonical order."""
 
-    move_json: Vocabulary
+    move_json: MoveVocabulary
     event_json: Vocabulary
 
     def __init__(self) -> None:
         """Build the codecs of the game's moves and events."""
-        self.move_json = Vocabulary(self.moves)
+        self.move_json = MoveVocabulary(self.moves)
         self.event_json = Vocabulary(self.events)
         self._options_decoder = msgspec.json.Decoder(self.options_type)
 

@@ -113,6 +113,21 @@ class _Head(Struct):
     prev: str
 
 
+class _MovedLine(Struct):
+    """A whole line with a move; most lines are, so they are read at once and not in two parts."""
+
+    v: int
+    at: int
+    kind: Literal["moved"]
+    seat: int
+    prompt: int
+    move: Raw
+    by: Literal["player", "clock", "bot"]
+    state: str
+    prev: str
+    bot: Bot | UnsetType = UNSET
+
+
 class Entry(Struct, frozen=True):
     """One thing that happened: its version, its time (Unix milliseconds, never read by rules) and both hashes (hex)."""
 
@@ -137,6 +152,7 @@ class NotAnEntry(ValueError):
 
 _HEADS = msgspec.json.Decoder(_Head)
 _BODIES = msgspec.json.Decoder(Body)
+_MOVES = msgspec.json.Decoder(_MovedLine)
 _CREATED = ("kind", "match", "rules", "options", "seats", "clock", "private", "commitment", "request", "code", "absent")
 
 
@@ -169,6 +185,12 @@ def read(data: bytes) -> Entry:
 
     Unknown fields and another spelling are let pass here; `write` gives the only right bytes to compare with.
     """
+    try:
+        line = _MOVES.decode(data)
+        body = Moved(line.seat, line.prompt, line.move, line.by, line.bot)
+        return Entry(line.v, line.at, body, line.state, line.prev)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass  # another kind, or no entry: what is wrong is said below
     try:
         head = _HEADS.decode(data)
         return Entry(head.v, head.at, _BODIES.decode(data), head.state, head.prev)

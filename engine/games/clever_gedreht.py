@@ -5,6 +5,8 @@ over, since the table keeps its last phase then. How far the last lap has come f
 """
 
 from collections.abc import Hashable, Mapping
+from functools import lru_cache
+from itertools import product
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
@@ -20,6 +22,7 @@ CODES = (*NUMBERS, *ACTIONS)
 COPIES = 10
 DECK = tuple(code for code in CODES for _ in range(COPIES))  # CG-2, 3.1
 VALUE = {code: int(code) if code in NUMBERS else 0 for code in CODES}  # CG-15
+SLOTS = 9
 MANY = 5
 """From so many seats on grids are small."""
 
@@ -234,11 +237,21 @@ class Hidden(Struct, frozen=True):
     over: bool
 
 
+_SEATS = range(2, 7)  # CG-1
+_PLACES = tuple(product(range(_SEATS[-1]), range(SLOTS)))
+"""Every seat with each of its slots."""
+_DRAW, _TAKE = Draw(), Take()
+_USE = tuple([(Use(slot, "open"), Use(slot, "turned")) for slot in range(SLOTS)])  # CG-8
+_REJECT = tuple([Reject(slot) for slot in range(SLOTS)])
+_FLIP = {place: Flip(*place) for place in _PLACES}
+_SWAP = tuple([{place: Swap(slot, *place) for place in _PLACES} for slot in range(SLOTS)])
+
+
 class CleverGedreht(Game[CleverGedrehtOptions, State]):
     """The rules of Clever gedreht."""
 
     name = "clever_gedreht"
-    seats = range(2, 7)  # CG-1
+    seats = _SEATS
     titles: ClassVar[Mapping[str, str]] = {"de": "Clever gedreht", "en": "Cleverly Turned"}
     options_type = CleverGedrehtOptions
     moves = (Draw, Take, Use, Reject, Flip, Swap)
@@ -275,18 +288,16 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
             return []
         match state.phase:
             case "source":
-                return [Draw(), Take()] if state.discards[-1] in NUMBERS else [Draw()]  # CG-5
+                return [_DRAW, _TAKE] if state.discards[-1] in NUMBERS else [_DRAW]  # CG-5
             case "flip":
-                return [Flip(other, slot) for other in _targets(state, "flip") for slot in _slots(state.turned[other])]
+                return [_FLIP[other, slot] for other in _targets(state, "flip") for slot in _slots(state.turned[other])]
             case "swap":
                 targets = [(other, slot) for other in _targets(state, "swap") for slot in _slots(state.open[other])]
-                return [Swap(slot, other, theirs) for slot in _slots(state.open[seat]) for other, theirs in targets]
+                return [_SWAP[slot][target] for slot in _slots(state.open[seat]) for target in targets]
         slots = _slots(state.open[seat])  # CG-7
-        moves: list[Move] = []
-        for slot in slots:
-            moves += (Use(slot, "open"), Use(slot, "turned"))  # CG-8
+        moves: list[Move] = [way for slot in slots for way in _USE[slot]]
         if state.phase == "decide" or state.options.reject_taken:  # CG-6
-            moves += [Reject(slot) for slot in slots]
+            moves += [_REJECT[slot] for slot in slots]
         return moves
 
     def to_act(self, state: State) -> tuple[int, ...]:
@@ -365,8 +376,7 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
 
     def own(self, state: State, seat: int) -> Own:
         """3.6, the owner's (CG-21)."""
-        turned = tuple(Turned(slot, card) for slot, card in enumerate(state.turned[seat]) if card)
-        return Own(turned, state.drawn if seat == state.turn else None)
+        return Own(_turned(state.turned[seat]), state.drawn if seat == state.turn else None)
 
     def hidden(self, state: State) -> Hidden:
         """Draw pile, covered discards, and the end."""
@@ -377,9 +387,16 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
         return state.result
 
 
-def _slots(grid: tuple[str, ...]) -> list[int]:
+@lru_cache(1024)
+def _slots(grid: tuple[str, ...]) -> tuple[int, ...]:
     """The slots that hold a card in one of a seat's two grids, ascending."""
-    return [slot for slot, card in enumerate(grid) if card]
+    return tuple([slot for slot, card in enumerate(grid) if card])
+
+
+@lru_cache(1024)
+def _turned(grid: tuple[str, ...]) -> tuple[Turned, ...]:
+    """The turned cards of a seat, whose grid is the same from one of its turns to the next."""
+    return tuple([Turned(slot, grid[slot]) for slot in _slots(grid)])
 
 
 def _lowest(grid: tuple[str, ...]) -> int:
@@ -417,7 +434,7 @@ class _Course(Transition[State]):
     ) -> None:
         """3.2, steps 2 to 5."""
         n = len(totals)
-        slots = 7 if n >= MANY else 9  # CG-3
+        slots = 7 if n >= MANY else SLOTS  # CG-3
         deck = self.chance.shuffle(DECK)
         first = (dealer + 1) % n
         top = deck[slots * n]

@@ -4,6 +4,8 @@ Hidden (3.11): the draw pile, top first, and the discards, bottom to top, withou
 """
 
 from collections.abc import Hashable
+from functools import cache
+from itertools import product
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
@@ -201,6 +203,24 @@ class Hidden(Struct, frozen=True):
     discards: tuple[str, ...]
 
 
+_CALLS: dict[bool, tuple[bool | UnsetType, ...]] = {False: (UNSET,), True: (UNSET, True)}
+"""What may be said with a play, by whether TIMO is due."""
+_NAMED: dict[bool, tuple[str | UnsetType, ...]] = {False: (UNSET,), True: COLORS}
+"""The colours that a play may name, by whether it has to."""
+_PLAYS = {
+    (last, due): {
+        card: [Play(card, *way) for way in product(_NAMED[card in BLACK and not last], _CALLS[due])] for card in DECK
+    }
+    for last, due in product((False, True), repeat=2)
+}
+"""The ways to play each card in contract order, by whether it is the last of a hand (TT-13) and whether TIMO is due."""
+_PLAYS_DRAWN = {
+    way: {card: [PlayDrawn(play.color, play.timo) for play in plays] for card, plays in ways.items()}
+    for way, ways in _PLAYS.items()
+}
+_DRAW, _KEEP, _TAKE, _CALL_TIMO, _CATCH = Draw(), Keep(), Take(), CallTimo(), Catch()
+
+
 class TimosTwist(Game[TimosTwistOptions, State]):
     """The rules of Timo's Twist."""
 
@@ -233,20 +253,23 @@ class TimosTwist(Game[TimosTwistOptions, State]):
             return []
         moves: list[Move] = []
         if seat == state.turn:
+            hand, fitting = state.hands[seat], _fitting(state)
+            way = len(hand) == 1, _timo_due(state, seat)
             if state.phase == "drawn":
-                if state.drawn is not None and playable(state, state.drawn):
-                    moves += [PlayDrawn(color, timo) for color, timo in _ways(state, seat, state.drawn)]
-                moves.append(Keep())
+                if state.drawn in fitting:
+                    moves += _PLAYS_DRAWN[way][state.drawn]
+                moves.append(_KEEP)
             else:
-                for card in state.hands[seat]:
-                    if playable(state, card):
-                        moves += [Play(card, color, timo) for color, timo in _ways(state, seat, card)]
+                plays = _PLAYS[way]
+                for card in hand:
+                    if card in fitting:
+                        moves += plays[card]
                 if state.phase == "pending":
-                    moves.append(Take())
+                    moves.append(_TAKE)
                 elif not moves or (not state.options.must_play and _can_draw(state)):  # TT-4
-                    moves.append(Draw())
+                    moves.append(_DRAW)
         if state.window is not None:
-            moves.append(CallTimo() if seat == state.window else Catch())
+            moves.append(_CALL_TIMO if seat == state.window else _CATCH)
         return moves
 
     def to_act(self, state: State) -> tuple[int, ...]:
@@ -293,13 +316,13 @@ class TimosTwist(Game[TimosTwistOptions, State]):
     def default(self, state: State, seat: int) -> Move:
         """3.10."""
         if state.phase == "drawn":
-            return Keep()
+            return _KEEP
         if state.phase == "pending":
-            return Take()
+            return _TAKE
         hand = state.hands[seat]
         card = next((card for card in hand if playable(state, card)), None)
         if card is None:
-            return Draw()
+            return _DRAW
         rest = [COLOR[other] for other in hand if other != card and other in COLOR]
         color = max(COLORS, key=rest.count) if card in BLACK and len(hand) > 1 else UNSET
         return Play(card, color, True if _timo_due(state, seat) else UNSET)
@@ -338,14 +361,28 @@ class TimosTwist(Game[TimosTwistOptions, State]):
 
 def playable(state: State, card: str) -> bool:
     """3.4, for a card of the seat on turn."""
-    top = state.discards[-1]
-    if state.pending:  # TT-7, TT-9
-        if card == "plus4":
-            return top != "plus4" or state.options.stack_equal
-        return SYMBOL[card] == "plus2" and top != "plus4" and state.options.stack_equal
-    if card in BLACK or state.color is None:  # TT-6, TT-3
-        return True
-    return COLOR[card] == state.color or (top not in BLACK and SYMBOL[card] == SYMBOL[top])  # TT-14
+    return card in _fitting(state)
+
+
+def _fitting(state: State) -> frozenset[str]:
+    """The cards that may be laid."""
+    return _fitting_on(state.discards[-1], state.color, state.pending > 0, state.options.stack_equal)
+
+
+@cache
+def _fitting_on(top: str, color: str | None, pending: bool, stack_equal: bool) -> frozenset[str]:
+    """3.4; there are few cards and colours to lie on top, and they come again and again."""
+
+    def fits(card: str) -> bool:
+        if pending:  # TT-7, TT-9
+            if card == "plus4":
+                return top != "plus4" or stack_equal
+            return SYMBOL[card] == "plus2" and top != "plus4" and stack_equal
+        if card in BLACK or color is None:  # TT-6, TT-3
+            return True
+        return COLOR[card] == color or (top not in BLACK and SYMBOL[card] == SYMBOL[top])  # TT-14
+
+    return frozenset(filter(fits, DECK))
 
 
 def _can_draw(state: State) -> bool:
@@ -355,13 +392,6 @@ def _can_draw(state: State) -> bool:
 def _timo_due(state: State, seat: int) -> bool:
     """Whether a play now leaves one card and TIMO is to be said (TT-15)."""
     return state.options.timo == "call" and len(state.hands[seat]) == 2
-
-
-def _ways(state: State, seat: int, card: str) -> list[tuple[str | UnsetType, bool | UnsetType]]:
-    """The colours and calls that a play of `card` may carry, in contract order: colours, then without and with TIMO."""
-    black = card in BLACK and len(state.hands[seat]) > 1  # TT-13
-    calls: tuple[bool | UnsetType, ...] = (UNSET, True) if _timo_due(state, seat) else (UNSET,)
-    return [(color, timo) for color in (COLORS if black else (UNSET,)) for timo in calls]
 
 
 def _next(state: State, steps: int = 1) -> int:

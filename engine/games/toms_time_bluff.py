@@ -85,6 +85,10 @@ class _RoundEnds(Exception):
         self.winner = winner
 
 
+_DRAW_INSTEAD, _DRAW, _END_TURN, _DECLINE = DrawInstead(), Draw(), EndTurn(), Decline()
+_CHALLENGE, _ACCEPT = Challenge(), Accept()
+
+
 class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
     """The rules of Tom's Time Bluff."""
 
@@ -117,12 +121,14 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
         """3.4 to 3.7 for the seats in `to_act`."""
         if state.result is not None or not _owes(state, seat):
             return []
+        if state.phase == "challenge":
+            return [_CHALLENGE, _ACCEPT]
         hand = tuple(dict.fromkeys(state.hands[seat]))
         match state.phase:
             case "hide":
                 cards = _hideable(state, seat)
                 if not cards:
-                    return [DrawInstead()]
+                    return [_DRAW_INSTEAD]
                 return [HIDE[place][card] for place in PLACES if state.piles[place].cards for card in cards]
             case "open":
                 moves: list[Move] = [way for card in hand for way in OPEN.get(card, ())]
@@ -136,11 +142,9 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
             case "joker_hour":
                 return [NameHour(hour) for hour in HOURS]
             case "draw":
-                return [Draw(), EndTurn()] if len(state.hands[seat]) < HAND else [EndTurn()]
-            case "challenge":
-                return [Challenge(), Accept()]
+                return [_DRAW, _END_TURN] if len(state.hands[seat]) < HAND else [_END_TURN]
             case "place":
-                return [*(way for card in hand for way in PLACE.get(card, ())), Decline()]
+                return [*[way for card in hand for way in PLACE.get(card, ())], _DECLINE]
 
     def to_act(self, state: State) -> tuple[int, ...]:
         """Everybody else who has not answered while a window is open; otherwise one seat."""
@@ -175,9 +179,9 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
             case "joker_hour":
                 return NameHour(12)
             case "challenge":
-                return Accept()
+                return _ACCEPT
             case "place":
-                return Decline()
+                return _DECLINE
         return self.legal(state, seat)[0]
 
     def table(self, state: State) -> Table:
@@ -193,7 +197,7 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
             state.totals,
             state.skips,
             state.removed,
-            tuple(seat for seat, answer in enumerate(state.answers) if answer is not None),
+            tuple([seat for seat, answer in enumerate(state.answers) if answer is not None]),
             state.revealed,
             state.last_round,
         )
