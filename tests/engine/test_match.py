@@ -13,7 +13,7 @@ from engine.audit import audit
 from engine.chance import Stream, code_key, match_key
 from engine.game import encode
 from engine.journal import Aborted, Bot, Created, Finished, Joined, Moved, SeatPlan, Started
-from engine.match import Drift, Match, load
+from engine.match import Answer, Drift, Match, load
 from engine.refusals import (
     BadCode,
     BadOptions,
@@ -148,7 +148,7 @@ def test_answers_that_several_seats_owe_at_once_do_not_disturb_each_other():
     assert len(voters) >= 2
     for seat in reversed(voters):
         version, _ = send(match, seat, prompts[seat], b'{"approve":{}}')
-        assert match.answer(seat, prompts[seat]) == (version, b'{"approve":{}}', "player")
+        assert match.answer(seat, prompts[seat]) == Answer(version, b'{"approve":{}}', "player")
 
 
 def test_a_move_out_of_turn_leaves_the_pending_answer_of_the_seat_on_turn_valid():
