@@ -11,16 +11,15 @@ import ssl
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import structlog
-from nats.aio.client import Client
+from nats.aio.client import PING_PROTO, Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription as ClientSubscription
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
-from nats.errors import TimeoutError as NatsTimeoutError
 
 from services.settings import Settings
 
@@ -114,6 +113,16 @@ class Connection(Client):
         self._write_pending()
         self._transport.write(commands)
 
+    def ask(self) -> asyncio.Future[bool]:
+        """Ask the server for an answer, which is the result; it comes after all that was sent before. Never cancel it.
+
+        Raises BusDown without a connection.
+        """
+        answered: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.write(PING_PROTO)
+        self._pongs.append(answered)
+        return answered
+
     async def _send_ping(self, future: asyncio.Future[bool] | None = None) -> None:
         self._write_pending()
         await super()._send_ping(future)
@@ -142,6 +151,14 @@ class Subscription:
         self.on_client: ClientSubscription | None = None
 
 
+class Posted(NamedTuple):
+    """Messages on their way: who answers once it has them, the answer, and whether the connection was lost since."""
+
+    client: Connection
+    answered: asyncio.Future[bool]
+    lost: asyncio.Future[bool]
+
+
 class Bus:
     """One connection, which comes back by itself for ever."""
 
@@ -155,7 +172,8 @@ class Bus:
         self._client = Connection()
         self._generation = 0
         self._up = asyncio.Event()
-        self._down = asyncio.Event()
+        self._lost: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        """Done once the connection that there is now, or the one before, is lost."""
         self._subscriptions: list[Subscription] = []
         self._closing = False
         self._reopening: asyncio.Task[None] | None = None
@@ -174,7 +192,8 @@ class Bus:
         async def lost() -> None:
             self._generation += 1
             self._up.clear()
-            self._down.set()
+            if not self._lost.done():
+                self._lost.set_result(True)
             if not self._closing:
                 log.warning("nats_disconnected")
 
@@ -237,7 +256,7 @@ class Bus:
 
     def _is_back(self) -> None:
         self._generation += 1
-        self._down.clear()
+        self._lost = asyncio.get_running_loop().create_future()
         self._up.set()
 
     async def _reopen(self) -> None:
@@ -279,7 +298,10 @@ class Bus:
 
         One that is larger than the server takes would never get through: it is left out, and an error logged.
         """
-        generation = self._generation
+        await self.confirmed(self.post(messages))
+
+    def post(self, messages: Sequence[tuple[str, bytes]]) -> Posted:
+        """As `publish`, but wait for nothing: everything is on its way, and `confirmed` says when it has arrived."""
         if not self.connected:
             raise BusDown("no connection to NATS")
         largest = self._client.max_payload
@@ -289,35 +311,31 @@ class Bus:
                 log.error("message_too_large", subject=subject, size=len(data))
             else:
                 commands.append(b"PUB %b %d\r\n%b\r\n" % (subject.encode(), len(data), data))
-        try:
-            # Subjects are made of match ids, numbers and names of services alone, so none needs to be checked; written
-            # at once, a message costs a tenth of what nats-py's `publish` takes.
-            self._client.write(b"".join(commands))
-            await self._flush()
-        except (NatsError, OSError) as error:
-            raise BusDown(f"publishing failed: {error!r}") from error
-        if generation != self._generation or not self.connected:
+        # Subjects are made of match ids, numbers and names of services alone, so none needs to be checked; written at
+        # once, a message costs a tenth of what nats-py's `publish` takes.
+        self._client.write(b"".join(commands))
+        return self._ask()
+
+    async def confirmed(self, posted: Posted) -> None:
+        """Return when the server has what was posted. Raises BusDown if it may not have it."""
+        await self._answer(posted)
+        if posted.lost.done() or not self.connected:
             raise BusDown("the connection to NATS broke while publishing")
 
-    async def _flush(self) -> None:
-        """Wait until the server has answered, or the connection is lost: nats-py waits its whole time then.
+    def _ask(self) -> Posted:
+        return Posted(self._client, self._client.ask(), self._lost)
+
+    async def _answer(self, posted: Posted) -> None:
+        """Return when the server has answered, or the connection is lost. Raises BusDown after a while.
 
         A connection that does not answer in time is replaced: nats-py stops reading it once a late answer comes, and
         takes every later flush for answered.
         """
-        client = self._client
-        flushed = asyncio.create_task(client.flush(FLUSH_TIMEOUT_S))
-        lost = asyncio.create_task(self._down.wait())
-        try:
-            await asyncio.wait({flushed, lost}, return_when=asyncio.FIRST_COMPLETED)
-            if flushed.done():
-                flushed.result()
-        except NatsTimeoutError:
-            await client.force_reconnect()
-            raise
-        finally:
-            flushed.cancel()
-            lost.cancel()
+        waiting = {posted.answered, posted.lost}
+        done, _ = await asyncio.wait(waiting, timeout=FLUSH_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            await posted.client.force_reconnect()
+            raise BusDown(f"NATS did not answer within {FLUSH_TIMEOUT_S:g} s")
 
     async def send(self, subject: str, data: bytes) -> None:
         """Publish one message without waiting; lost if there is no connection."""
@@ -333,7 +351,7 @@ class Bus:
         self._subscriptions.append(subscription)
         with contextlib.suppress(NatsError, OSError):
             await self._attach(subscription)
-            await self._flush()
+            await self._answer(self._ask())
         return subscription
 
     async def unsubscribe(self, subscription: Subscription) -> None:

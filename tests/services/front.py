@@ -95,7 +95,18 @@ class Hooked:
 
     def hooked(self) -> "Hooked":
         self.before, self.after = {}, {}
-        for name in ("commit", "acknowledge", "read", "read_pending", "load", "holds", "publish", "renew", "due"):
+        for name in (
+            "commit",
+            "acknowledge",
+            "read",
+            "read_pending",
+            "load",
+            "holds",
+            "publish",
+            "confirmed",
+            "renew",
+            "due",
+        ):
             if hasattr(self, name):
                 setattr(self, name, self._around(name, getattr(self, name)))
         return self
