@@ -11,7 +11,7 @@ import ssl
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import structlog
@@ -149,14 +149,6 @@ class Subscription:
         self.handler = handler
         self.client: Client | None = None
         self.on_client: ClientSubscription | None = None
-
-
-class Posted(NamedTuple):
-    """Messages on their way: who answers once it has them, the answer, and whether the connection was lost since."""
-
-    client: Connection
-    answered: asyncio.Future[bool]
-    lost: asyncio.Future[bool]
 
 
 class Bus:
@@ -298,10 +290,6 @@ class Bus:
 
         One that is larger than the server takes would never get through: it is left out, and an error logged.
         """
-        await self.confirmed(self.post(messages))
-
-    def post(self, messages: Sequence[tuple[str, bytes]]) -> Posted:
-        """As `publish`, but wait for nothing: everything is on its way, and `confirmed` says when it has arrived."""
         if not self.connected:
             raise BusDown("no connection to NATS")
         largest = self._client.max_payload
@@ -314,28 +302,22 @@ class Bus:
         # Subjects are made of match ids, numbers and names of services alone, so none needs to be checked; written at
         # once, a message costs a tenth of what nats-py's `publish` takes.
         self._client.write(b"".join(commands))
-        return self._ask()
+        await self._flush()
 
-    async def confirmed(self, posted: Posted) -> None:
-        """Return when the server has what was posted. Raises BusDown if it may not have it."""
-        await self._answer(posted)
-        if posted.lost.done() or not self.connected:
-            raise BusDown("the connection to NATS broke while publishing")
-
-    def _ask(self) -> Posted:
-        return Posted(self._client, self._client.ask(), self._lost)
-
-    async def _answer(self, posted: Posted) -> None:
-        """Return when the server has answered, or the connection is lost. Raises BusDown after a while.
+    async def _flush(self) -> None:
+        """Return when the server has all that was sent. Raises BusDown if the connection was lost before it said so.
 
         A connection that does not answer in time is replaced: nats-py stops reading it once a late answer comes, and
         takes every later flush for answered.
         """
-        waiting = {posted.answered, posted.lost}
-        done, _ = await asyncio.wait(waiting, timeout=FLUSH_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+        client, lost = self._client, self._lost
+        answered = client.ask()
+        done, _ = await asyncio.wait({answered, lost}, timeout=FLUSH_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
         if not done:
-            await posted.client.force_reconnect()
+            await client.force_reconnect()
             raise BusDown(f"NATS did not answer within {FLUSH_TIMEOUT_S:g} s")
+        if lost.done() or not self.connected:
+            raise BusDown("the connection to NATS broke while publishing")
 
     async def send(self, subject: str, data: bytes) -> None:
         """Publish one message without waiting; lost if there is no connection."""
@@ -351,7 +333,7 @@ class Bus:
         self._subscriptions.append(subscription)
         with contextlib.suppress(NatsError, OSError):
             await self._attach(subscription)
-            await self._answer(self._ask())
+            await self._flush()
         return subscription
 
     async def unsubscribe(self, subscription: Subscription) -> None:

@@ -144,6 +144,16 @@ CommitResult = Literal["OK", "CONFLICT", "FENCED"]
 _RESULTS: Mapping[bytes, CommitResult] = {b"OK": "OK", b"CONFLICT": "CONFLICT", b"FENCED": "FENCED"}
 
 
+class Along:
+    """A read without waiting that goes along with a commit, in the same round trip; in a cluster it finds nothing."""
+
+    def __init__(self, partitions: Sequence[int]) -> None:
+        """Read the intakes of these partitions."""
+        self.partitions = partitions
+        self.found: list[Delivery] = []
+        """New commands; no fewer than could be read once the commit has returned."""
+
+
 class Recorded(NamedTuple):
     """What Redis holds of a match: its lines in order, and while it runs its seed, sealed."""
 
@@ -434,19 +444,27 @@ class Store:
 
     # --- journals ------------------------------------------------------------------------------------------------
 
-    async def commit(self, worker: str, commits: Sequence[Commit]) -> list[CommitResult]:
+    async def commit(self, worker: str, commits: Sequence[Commit], along: Along | None = None) -> list[CommitResult]:
         """Write the entries of several matches, each match all or nothing; return what became of each.
 
         On return everything that was committed, by these or by earlier calls, is as durable as the setting asks. Raises
-        NotDurable if it cannot be; it may be written then.
+        NotDurable if it cannot be; it may be written then. With `along` what `acknowledge_later` left is acknowledged,
+        too; after an error nobody has it in hand, and it may be delivered again.
         """
         stays = WAITS if self._settings.archive else self._settings.retention_s
         calls = self._together(commits)
         commands = [_commit_call(worker, [commits[number] for number in numbers], stays) for numbers in calls]
         partitions = [commits[numbers[0]].lease.partition for numbers in calls]
-        answers = await self._write(commands, partitions, confirm=self._confirmation)
+        if along is None or not along.partitions or self._settings.redis_cluster:
+            answers = await self._write(commands, partitions, confirm=self._confirmation)
+        else:
+            acknowledging, self._acknowledging = self._acknowledging, []
+            commands += [command for _, command in acknowledging]
+            commands.append(self._consumer.command({moves_key(p): ">" for p in along.partitions}, 0))
+            answers = await self._write(commands, partitions, confirm=self._confirmation)
+            along.found += [one for stream, entries in answers[-1] or () for one in _deliveries(stream, entries)]
         results: dict[int, bytes] = {}
-        for numbers, answer in zip(calls, answers, strict=True):
+        for numbers, answer in zip(calls, answers, strict=False):
             results.update(zip(numbers, answer, strict=True))
         return [_RESULTS[results[number]] for number in range(len(commits))]
 

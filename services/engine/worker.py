@@ -9,7 +9,7 @@ import contextlib
 import secrets
 import signal
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +30,7 @@ from services.redis_servers import StoreError
 from services.sealing import Sealer
 from services.settings import Settings
 from services.signatures import signer
-from services.store import Commit, Delivery, Store
+from services.store import Along, Commit, Delivery, Store
 
 log = structlog.get_logger()
 
@@ -44,6 +44,9 @@ ATTEMPTS = 5
 THINKING_MS = 5
 """How long a read waits while computer players decide. No read is left behind for later: what it took would be in the
 hands of nobody, and what came after it unread when the clock is looked at."""
+PART = 48
+"""So many commands are decided and committed together, if there are more: while clients, NATS and Redis have to do with
+one part, the next is decided."""
 RECEIPTS_BYTES = 256 * 1024
 """A message of more receipts is split; NATS takes none above its limit, 1 MB unless configured."""
 
@@ -78,6 +81,22 @@ class Group:
     postponed: dict[str, int] = field(default_factory=dict)
     poisoned: set[int] = field(default_factory=set)
     commit: Commit | None = None
+    sent: int = 0
+    """Views of versions below it are on their way, or have arrived."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a batch that is committed leaves to be published, and what to be done after that."""
+
+    done: Sequence[Group]
+    messages: list[Message] = field(default_factory=list)
+    views: int = 0
+    refused: list[Delivery] = field(default_factory=list)
+    accepted: list[Delivery] = field(default_factory=list)
+    settled: dict[int, list[str]] = field(default_factory=dict)
+    """By partition: members of `due` that can go."""
+    counts: dict[Counted, int] = field(default_factory=dict)
 
 
 class Worker:
@@ -100,6 +119,10 @@ class Worker:
         self._stopping = asyncio.Event()
         self._generation = bus.generation
         self._next_tick = 0.0
+        self._ahead: list[Delivery] = []
+        """Commands that are in hand and not decided. Nothing else is looked at before they are."""
+        self._publishing: asyncio.Task[None] | None = None
+        """The batch before this one, on its way to NATS."""
         self._several = False
         """Whether the last commands came several at once: then the one that ends a wait is not the only one."""
         self.leases = Leases(store, settings, metrics, self.name)
@@ -116,32 +139,35 @@ class Worker:
         await self.leases.once()
         tending = asyncio.create_task(self.leases.tend())
         try:
-            while not self._stopping.is_set():
+            while self._ahead or not self._stopping.is_set():
                 try:
                     await self._turn()
                 except (RedisError, StoreError, BusDown) as error:
                     log.warning("batch_interrupted", error=repr(error))
                     self.leases.drop_partitions(getattr(error, "partitions", ()))
-                    self._suspect()
+                    await self._suspect()
                     await asyncio.sleep(RETRY_S)
                 except Exception:
                     self._metrics.internal_errors.inc()
                     log.exception("batch_failed")
-                    self._suspect()
+                    await self._suspect()
                     await asyncio.sleep(RETRY_S)
         finally:
             self.leases.stopping.set()
             await asyncio.gather(tending, return_exceptions=True)
             self._thinkers.close()
             await self._queries.close()
-            with contextlib.suppress(RedisError):
+            with contextlib.suppress(RedisError, StoreError, BusDown):
+                await self._published()
                 await self._store.acknowledge()
+            with contextlib.suppress(RedisError):
                 await self.leases.close()
 
     # --- one turn of the loop ------------------------------------------------------------------------------------
 
     async def _turn(self) -> None:
         if not self._bus.connected:
+            await self._suspect()
             await self._store.acknowledge()
             await self.leases.step_back()
             with contextlib.suppress(TimeoutError):
@@ -150,7 +176,12 @@ class Worker:
         self.leases.come_back()
         if self._bus.generation != self._generation:
             self._generation = self._bus.generation
-            self._suspect()
+            await self._suspect()
+        if self._ahead:
+            deliveries, self._ahead = self._ahead[:PART], self._ahead[PART:]
+            await self._process(self._group(self.leases.held, deliveries, redelivered=False))
+            return
+        await self._published()
         await self._give_back()
         await self._tick()
         held = list(self.leases.held.values())
@@ -167,6 +198,18 @@ class Worker:
             await self._conclude(decisions)
         else:
             await self._read(held)
+
+    def _to_read_along(self) -> list[int]:
+        """Return the partitions to be read with a commit: none while there is enough in hand, or other things wait."""
+        loop, now = asyncio.get_running_loop(), self.leases.now()
+        others = self._stopping.is_set() or self._thinkers.busy or loop.time() >= self._next_tick
+        if others or len(self._ahead) >= PART:
+            return []
+        held = self.leases.held
+        for one in held.values():
+            if one.reread or one.release or (one.next_due is not None and one.next_due <= now):
+                return []
+        return list(held)
 
     async def _give_back(self) -> None:
         release = [held.lease for held in self.leases.held.values() if held.release]
@@ -198,8 +241,7 @@ class Worker:
         for held in suspects:
             held.reread = False
         groups = self._group(by_partition, deliveries, redelivered=True)
-        async with self._deciding:
-            await self._process(groups)
+        await self._process(groups)
 
     async def _conclude(self, decisions: Sequence[Decision]) -> None:
         """Process what computer players have decided."""
@@ -209,8 +251,7 @@ class Worker:
             if held is not None:
                 group = groups.setdefault(decision.match, Group(decision.match, held))
                 group.items.append(Item(None, None, decision.member, decision=decision))
-        async with self._deciding:
-            await self._process(groups)
+        await self._process(groups)
 
     async def _read(self, held: list[Held]) -> None:
         """Process new commands, and for partitions whose intake was read past them, what is due."""
@@ -225,13 +266,14 @@ class Worker:
         if deliveries:
             self._several = len(deliveries) > 1
             self._metrics.batch_size.observe(len(deliveries))
+        if clock_at is None:
+            self._ahead, deliveries = deliveries[PART:], deliveries[:PART]
         groups = self._group(by_partition, deliveries, redelivered=False)
         if clock_at is not None:
             await self._add_due(held, groups, deliveries, clock_at)
         if not groups:
             return
-        async with self._deciding:
-            await self._process(groups, clock_at)
+        await self._process(groups, clock_at)
 
     async def _add_due(
         self, held: Sequence[Held], groups: dict[str, Group], deliveries: Sequence[Delivery], now: int
@@ -290,17 +332,28 @@ class Worker:
         unreadable = [group for group in groups.values() if group.match.startswith("unreadable:")]
         undecided = [group for group in groups.values() if group not in unreadable]
         done: list[Group] = []
-        for _ in range(ATTEMPTS):
-            if not undecided:
-                break
-            await self._load(undecided)
+        async with self._deciding:
+            for _ in range(ATTEMPTS):
+                if not undecided:
+                    break
+                await self._load(undecided)
+                for group in undecided:
+                    await self._decide(group, now or 0)
+                await self._published()
+                undecided = await self._commit(undecided, done)
             for group in undecided:
-                await self._decide(group, now or 0)
-            undecided = await self._commit(undecided, done)
-        for group in undecided:
-            log.error("commit_always_conflicts", match=group.match)
-            group.held.reread = True
-        await self._finish(done, await self._owned(unreadable))
+                log.error("commit_always_conflicts", match=group.match)
+                group.held.reread = True
+            await self._published()
+            outcome = self._take_over(done, await self._owned(unreadable))
+            self._publishing = asyncio.create_task(self._publish(outcome))
+        await asyncio.sleep(0)  # so that it is sent before the next batch is decided
+
+    async def _published(self) -> None:
+        """Wait until the batch before has arrived at NATS. Raises what went wrong."""
+        if self._publishing is not None:
+            publishing, self._publishing = self._publishing, None
+            await publishing
 
     async def _owned(self, groups: Sequence[Group]) -> list[Group]:
         """Return the groups of partitions that are still this worker's: what has no commit must not escape the fence.
@@ -422,7 +475,10 @@ class Worker:
         """
         deciding = [group for group in groups if group.commit is not None]
         with self._metrics.commit_seconds.time():
-            results = await self._store.commit(self.name, [group.commit for group in deciding if group.commit])
+            along = Along(self._to_read_along())
+            commits = [group.commit for group in deciding if group.commit]
+            results = await self._store.commit(self.name, commits, along)
+            self._ahead += along.found
         done += await self._owned([group for group in groups if group.commit is None])
         conflicts: list[Group] = []
         for group, result in zip(deciding, results, strict=True):
@@ -462,44 +518,43 @@ class Worker:
             due=due,
         )
 
-    async def _finish(self, done: Sequence[Group], unreadable: Sequence[Group]) -> None:
-        """Publish and acknowledge what is committed; refusals the other way round, so that they stay refused."""
-        refused = [item.delivery for group in unreadable for item in group.items if item.delivery]
-        accepted: list[Delivery] = []
-        messages: list[Message] = []
+    def _take_over(self, done: Sequence[Group], unreadable: Sequence[Group]) -> Outcome:
+        """Take over what is committed into what is known of its matches; return what follows from it."""
+        outcome = Outcome(done)
+        outcome.refused += [item.delivery for group in unreadable for item in group.items if item.delivery]
         receipts: dict[str, list[Receipt]] = {}
-        settled: dict[int, list[str]] = {}
-        counts: dict[Counted, int] = {}
         for group in done:
-            gone = settled.setdefault(group.held.partition, [])
-            messages += group.again
+            gone = outcome.settled.setdefault(group.held.partition, [])
+            outcome.messages += group.again
             if group.live is not None:
-                messages += self._committed(group, group.live, gone)
+                outcome.messages += self._committed(group, group.live, gone)
                 gone += [member for member in group.settled if member not in group.live.due]
             for item, receipt in group.receipts:
                 assert item.delivery is not None
                 assert item.envelope is not None
                 receipts.setdefault(item.envelope.service, []).append(receipt)
-                (refused if receipt.reason else accepted).append(item.delivery)
+                (outcome.refused if receipt.reason else outcome.accepted).append(item.delivery)
                 count = self._what(group, item.envelope, receipt)
-                counts[count] = counts.get(count, 0) + 1
-        if refused:
-            await self._store.acknowledge(refused, durably=True)
-        views = len(messages)
-        messages += [(f"receipts.{service}", data) for service, batch in receipts.items() for data in parcels(batch)]
-        try:
-            if messages:
-                await self._bus.publish(messages)
-        except BusDown:
-            for group in done:
-                self._cache.pop(group.match, None)
-            raise
-        for group in done:
+                outcome.counts[count] = outcome.counts.get(count, 0) + 1
+        outcome.views = len(outcome.messages)
+        outcome.messages += [
+            (f"receipts.{service}", data) for service, batch in receipts.items() for data in parcels(batch)
+        ]
+        return outcome
+
+    async def _publish(self, outcome: Outcome) -> None:
+        """Publish, then leave to be acknowledged; refusals the other way round, so that they stay refused."""
+        if outcome.refused:
+            await self._store.acknowledge(outcome.refused, durably=True)
+        if outcome.messages:
+            await self._bus.publish(outcome.messages)
+        for group in outcome.done:
             if group.live is not None:
-                group.live.outbox.clear()
-        self._store.acknowledge_later(accepted, settled)
-        await self._postpone(done)
-        self._measure(accepted, views, counts)
+                for version in [version for version in group.live.outbox if version < group.sent]:
+                    del group.live.outbox[version]
+        self._store.acknowledge_later(outcome.accepted, outcome.settled)
+        await self._postpone(outcome.done)
+        self._measure(outcome)
         self._evict()
 
     def _committed(self, group: Group, live: Live, settled: list[str]) -> list[Message]:
@@ -519,6 +574,7 @@ class Worker:
             if CLOCK in line.data:
                 self._metrics.clock_moves.inc()
         live.committed, live.head, live.lines = match.version + 1, match.head, []
+        group.sent = live.committed
         if match.over:
             self._faults.pop(group.match, None)
         return views
@@ -530,13 +586,13 @@ class Worker:
                 soon = min(group.postponed.values())
                 group.held.next_due = soon if group.held.next_due is None else min(group.held.next_due, soon)
 
-    def _measure(self, accepted: Sequence[Delivery], views: int, counts: Mapping[Counted, int]) -> None:
+    def _measure(self, outcome: Outcome) -> None:
         now = self.leases.now()
         observe = self._metrics.end_to_end_seconds.observe
-        for delivery in accepted:
+        for delivery in outcome.accepted:
             observe(max(0, now - delivery.at) / 1000)
-        self._metrics.views_published.inc(views)
-        for (kind, game, result), number in counts.items():
+        self._metrics.views_published.inc(outcome.views)
+        for (kind, game, result), number in outcome.counts.items():
             self._metrics.commands.labels(kind, result).inc(number)
             if game is not None:
                 self._metrics.moves.labels(game, result).inc(number)
@@ -556,14 +612,20 @@ class Worker:
         while len(self._cache) > self._settings.cached_matches:
             self._cache.popitem(last=False)
 
-    def _suspect(self) -> None:
+    async def _suspect(self) -> None:
         """After an outage nothing in memory is trusted to be published, and clocks get their grace."""
+        self._ahead = []
+        if self._publishing is not None:
+            publishing, self._publishing = self._publishing, None
+            publishing.cancel()
+            await asyncio.gather(publishing, return_exceptions=True)
         now = self.leases.now()
         self._cache.clear()
         for held in self.leases.held.values():
             held.reread, held.since, held.next_due = True, now, 0
 
     def _forget(self, held: Held) -> None:
+        self._ahead = [delivery for delivery in self._ahead if delivery.partition != held.partition]
         for match in [match for match in self._cache if partition_of(match) == held.partition]:
             del self._cache[match]
         for match in [match for match in self._faults if partition_of(match) == held.partition]:

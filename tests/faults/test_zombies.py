@@ -139,8 +139,8 @@ class Zombie:
             Delivery(table.partition, f"{number}-1", table.at, pack(envelope)) for number, envelope in envelopes
         ]
         groups = worker._group({table.partition: held}, deliveries, redelivered=True)
-        async with worker.deciding:
-            await worker._process(groups)
+        await worker._process(groups)
+        await worker._published()
         await worker._store.acknowledge()  # what it leaves to its next read
 
     async def close(self) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 from services import cli
 from services.bus import Bus
-from services.store import Store
+from services.store import Along, Commit, Store
 
 WORKER_POINTS = ("read", "committing", "commit", "refused", "publishing", "publish", "acknowledge")
 FRONT_POINTS = ("appending", "append")
@@ -95,6 +95,23 @@ def reading(method: Method) -> Method:
     return call
 
 
+def committing(method: Method) -> Method:
+    """What was left to acknowledge, and a read, go along with a commit."""
+
+    async def call(self: Store, worker: str, commits: Sequence[Commit], along: Along | None = None) -> Any:
+        left = self.acknowledging
+        results = await method(self, worker, commits, along)
+        if left and not self.acknowledging:
+            pass_by("acknowledge")
+        if along is not None and along.found:
+            pass_by("read")
+        if results:
+            pass_by("commit")
+        return results
+
+    return call
+
+
 def publishing(method: Method) -> Method:
     async def call(self: Bus, messages: Sequence[Any]) -> None:
         if (traps / "publishing").exists() and len(messages) > 1:
@@ -118,7 +135,7 @@ def shuffling(method: Method) -> Method:
 
 def main() -> None:
     Store.read = reading(Store.read)
-    Store.commit = after("commit", within("committing", Store.commit, what=2), only=bool)
+    Store.commit = committing(within("committing", Store.commit, what=2))
     Store.acknowledge = acknowledging(Store.acknowledge)
     Bus.publish = after("publish", publishing(Bus.publish))
     append = shuffling(Store.append) if os.environ.get(SHUFFLE) else Store.append

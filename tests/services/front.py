@@ -95,18 +95,7 @@ class Hooked:
 
     def hooked(self) -> "Hooked":
         self.before, self.after = {}, {}
-        for name in (
-            "commit",
-            "acknowledge",
-            "read",
-            "read_pending",
-            "load",
-            "holds",
-            "publish",
-            "confirmed",
-            "renew",
-            "due",
-        ):
+        for name in ("commit", "acknowledge", "read", "read_pending", "load", "holds", "publish", "renew", "due"):
             if hasattr(self, name):
                 setattr(self, name, self._around(name, getattr(self, name)))
         return self

@@ -95,11 +95,13 @@ async def test_while_there_is_no_connection_nothing_is_published_and_nothing_kep
 async def test_a_restart_of_the_server_during_a_publish_makes_it_fail_although_the_connection_is_back(server):
     bus = await Bus.connect(server.url, "test")
     generation = bus.generation
-    posted = bus.post([("t.first", b""), ("t.second", b"")])
+    server.pause()
+    publishing = asyncio.create_task(bus.publish([("t.first", b""), ("t.second", b"")]))
+    await asyncio.sleep(0)
     server.restart()
     await until(lambda: bus.generation >= generation + 2 and bus.connected)
     with pytest.raises(BusDown, match="broke while publishing"):
-        await bus.confirmed(posted)
+        await publishing
     assert bus.connected
     await bus.publish([("t.a", b"")])
     await bus.close()
@@ -110,12 +112,12 @@ async def test_a_server_that_dies_before_it_answers_makes_the_publish_fail_at_on
     bus = await Bus.connect(server.url, "test")
     monkeypatch.setattr(module, "FLUSH_TIMEOUT_S", 60)
     server.pause()
-    posted = bus.post([("t.a", b"")])
-    server.resume()
+    publishing = asyncio.create_task(bus.publish([("t.a", b"")]))
+    await asyncio.sleep(0)
     server.kill()
     async with asyncio.timeout(30):
         with pytest.raises(BusDown):
-            await bus.confirmed(posted)
+            await publishing
     await bus.close()
 
 

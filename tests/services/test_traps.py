@@ -15,7 +15,7 @@ from services.bus import NoAnswer
 from services.commands import Abort, Command, Leave, Start, partition_of
 from services.engine.worker import Worker
 from services.local import NatsServer, RedisServer
-from services.store import Commit, moves_key, seed_key
+from services.store import Along, Commit, moves_key, seed_key
 from tests.services.front import (
     Gate,
     Intake,
@@ -33,7 +33,7 @@ from tests.services.front import (
 NONSENSE = b'{"play":{"card":"purple-7"}}'
 
 
-def writing(_worker: str, commits: Sequence[Commit]) -> bool:
+def writing(_worker: str, commits: Sequence[Commit], _along: Along) -> bool:
     return any(commit.lines for commit in commits)
 
 
@@ -147,14 +147,21 @@ class TestNatsGone:
                     if when == "before the first message":
                         running.bus.before["publish"] = lose_nats
                     else:
-                        running.bus.before["confirmed"] = lose_nats
+                        flush = running.bus._flush
+
+                        async def lost_flush():
+                            running.bus._flush = flush
+                            await lose_nats()
+                            await flush()
+
+                        running.bus._flush = lost_flush
                     (number,) = await front.send(move)
                     await until(lambda: not running.bus.connected)
                     await until(lambda: not front.bus.connected)
                     await asyncio.sleep(0.1)
                     assert len((await front.recorded(mover.match)).lines) == 5
                     assert await front.pending(mover.match) == 1
-                    running.bus.before.clear()
+                    running.bus.before.pop("publish", None)
                     front.views.clear()
                     front.receipts.clear()
                     nats.start()
