@@ -16,7 +16,9 @@ S_ = TypeVar("S_", bound=Struct)
 
 def put(values: tuple[T, ...], index: int, value: T) -> tuple[T, ...]:
     """Return the values with the one at the index replaced."""
-    return (*values[:index], value, *values[index + 1 :])
+    changed = list(values)
+    changed[index] = value
+    return tuple(changed)
 
 
 def without(cards: tuple[str, ...], card: str) -> tuple[str, ...]:

@@ -245,7 +245,7 @@ class BluffingBillionaires(Game[BluffingBillionairesOptions, State]):
             return ()
         if state.phase == "play":
             return (state.turn,)
-        return tuple(seat for seat in state.voters if _owes_answer(state, seat))
+        return tuple([seat for seat in state.voters if _owes_answer(state, seat)])
 
     def asked(self, state: State, seat: int) -> Hashable | None:
         """The seat on turn its turn, a voter that vote until he has answered.
@@ -310,7 +310,7 @@ class BluffingBillionaires(Game[BluffingBillionairesOptions, State]):
 
 
 def _owes_answer(state: State, seat: int) -> bool:
-    return seat in state.voters and all(vote.seat != seat for vote in state.answers)
+    return seat in state.voters and seat not in [vote.seat for vote in state.answers]
 
 
 class _Course(Transition[State]):

@@ -391,14 +391,18 @@ class _Course(Transition[State]):
         if source == "top":
             card, pile = state.pile[0], state.pile[1:]
             infos = tuple(
-                tuple(Known(entry.index - 1, entry.card) for entry in info if entry.index) if info else info
-                for info in state.infos
+                [
+                    tuple([Known(entry.index - 1, entry.card) for entry in info if entry.index]) if info else info
+                    for info in state.infos
+                ]
             )
         else:
             card, pile = state.pile[-1], state.pile[:-1]
             infos = tuple(
-                info[:-1] if info and info[-1].index == len(pile) else info  # the deepest entry is the last
-                for info in state.infos
+                [
+                    info[:-1] if info and info[-1].index == len(pile) else info  # the deepest entry is the last
+                    for info in state.infos
+                ]
             )
         hand = state.hands[seat]
         if card != "bomb":

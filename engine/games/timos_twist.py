@@ -308,9 +308,10 @@ class TimosTwist(Game[TimosTwistOptions, State]):
                 course.draw(seat, state.pending, "penalty")
                 course.state = replace(course.state, turn=_next(state), phase="play", pending=0, window=None)  # TT-9
             case Draw():
-                drawn = course.draw(seat, 1, "turn")
-                after = {"phase": "drawn", "drawn": drawn[0]} if drawn else {"turn": _next(state)}  # TT-5, TT-20
-                course.state = replace(course.state, **after, window=None)
+                if drawn := course.draw(seat, 1, "turn"):  # TT-5
+                    course.state = replace(course.state, phase="drawn", drawn=drawn[0], window=None)
+                else:  # TT-20
+                    course.state = replace(course.state, turn=_next(state), window=None)
         return course.step()
 
     def default(self, state: State, seat: int) -> Move:
@@ -448,9 +449,9 @@ class _Course(Transition[State]):
         state = self.state
         hand = without(state.hands[seat], card)
         self.tell(Played(seat, card, named, timo, state.phase == "drawn"))
-        played = {"hands": put(state.hands, seat, hand), "discards": (*state.discards, card), "drawn": None}
+        hands, discards = put(state.hands, seat, hand), (*state.discards, card)
         if not hand:
-            self.state = replace(self.state, **played, window=None)
+            self.state = replace(state, hands=hands, discards=discards, drawn=None, window=None)
             self.end_round(seat)
             return
         symbol = SYMBOL[card]
@@ -464,8 +465,10 @@ class _Course(Transition[State]):
             pending += PENALTY.get(symbol, 0)
         late = len(hand) == 1 and state.options.timo == "call" and not timo
         self.state = replace(
-            self.state,
-            **played,
+            state,
+            hands=hands,
+            discards=discards,
+            drawn=None,
             color=named or COLOR.get(card),
             direction=direction,
             turn=(seat + steps * direction) % len(state.hands),

@@ -249,7 +249,7 @@ def _hideable(state: State, seat: int) -> tuple[str, ...]:
     if not openable:
         return ()
     cards = tuple(dict.fromkeys(hand))
-    return cards if len(openable) > 1 else tuple(card for card in cards if card != openable[0])
+    return cards if len(openable) > 1 else tuple([card for card in cards if card != openable[0]])
 
 
 def _right(card: str, below: Entry, over: str | None) -> bool:
@@ -501,7 +501,7 @@ class _Course(Transition[State]):
         self.state = replace(
             self.state,
             piles=put(state.piles, play.place, Pile(put(pile, play.index, Entry(card, None, layer)))),
-            laid=put(state.laid, layer, tuple(laid for laid in state.laid[layer] if laid is not hidden)),
+            laid=put(state.laid, layer, tuple([laid for laid in state.laid[layer] if laid is not hidden])),
             revealed=card,
             play=replace(play, challenger=challenger, right=right),
         )
@@ -530,7 +530,7 @@ class _Course(Transition[State]):
             self.state,
             piles=put(state.piles, place, Pile()),
             hands=_given(state.hands, seat, cards),
-            laid=tuple(tuple(laid for laid in own if laid.place != place) for own in state.laid),
+            laid=tuple([tuple([laid for laid in own if laid.place != place]) for own in state.laid]),
         )
 
     def move_hands(self, director: int, to: Side) -> None:
