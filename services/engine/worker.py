@@ -1,7 +1,8 @@
 """The engine worker: takes commands from the intake, decides, commits, publishes, acknowledges. In this order.
 
 A crash between any two of these steps is healed by redelivery: a command that is in the journal already is answered,
-not applied. One loop does everything that writes; nothing is in its hands when it reads.
+not applied. One loop does everything that writes. Two batches overlap in one place: while one is on its way to NATS the
+next is decided, but it is committed only after the first has arrived. A commit also reads what comes next.
 """
 
 import asyncio

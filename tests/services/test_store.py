@@ -16,6 +16,7 @@ from services.redis_servers import StoreError
 from services.settings import Durability
 from services.store import (
     COMMITTED_TOGETHER,
+    Along,
     Commit,
     Lease,
     Recorded,
@@ -246,6 +247,29 @@ class TestIntake:
             assert await new.read_pending([0, 1]) == []
             assert await new.unacknowledged([0, 1]) == {0: 0, 1: 0}
             assert await new.read_pending([]) == []
+
+    @in_loop
+    async def test_a_commit_takes_along_what_was_left_to_acknowledge_and_a_read(self, url):
+        async with opened(url) as store:
+            lease = await lease_of(store)
+            sent = await append(store, 2, 1)
+            taken = await store.read([2], 0)
+            store.acknowledge_later(taken, {2: ["a"]})
+            await store.postpone(2, {"a": 1, "b": 2})
+            sent += await append(store, 2, 2)
+            nothing = Along([])
+            assert await store.commit(A, [commit(lease, 0)], nothing) == ["OK"]
+            assert (nothing.found, store.acknowledging, await store.unacknowledged([2])) == ([], True, {2: 1})
+            along = Along([2])
+            results = await store.commit(A, [commit(lease, 1), commit(lease, 1), commit(lease, 2)], along)
+            assert results == ["OK", "CONFLICT", "OK"]
+            if store._settings.redis_cluster:
+                assert (along.found, store.acknowledging) == ([], True)
+            else:
+                assert not store.acknowledging
+                assert reasons(along.found) == sent[1:]
+                assert reasons(await store.read_pending([2])) == sent[1:]
+                assert await store.due([2], 9, 9) == {2: ["b"]}
 
     @in_loop
     async def test_trimming_drops_only_what_lies_below_everything_unacknowledged_and_unread(self, url):

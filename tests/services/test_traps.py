@@ -13,6 +13,7 @@ from engine.journal import Aborted, Moved
 from engine.match import Match
 from services.bus import NoAnswer
 from services.commands import Abort, Command, Leave, Start, partition_of
+from services.engine import worker as worker_module
 from services.engine.worker import Worker
 from services.local import NatsServer, RedisServer
 from services.store import Along, Commit, moves_key, seed_key
@@ -388,6 +389,76 @@ class TestRedelivery:
             rereads.open()
             await front.answers(numbers)
             assert sorted(set(front.seen(seats[0].subject))) == [version, version + 1]
+
+
+class TestOnItsWay:
+    """A batch is on its way to NATS while the next one is decided."""
+
+    @in_loop
+    async def test_nothing_more_is_committed_before_the_batch_before_has_arrived(
+        self, redis_url, nats_url, monkeypatch
+    ):
+        monkeypatch.setattr(worker_module, "PART", 1)
+        async with intake(redis_url, nats_url) as front:
+            running = await front.owner()
+            tables = [await front.match() for _ in range(3)]
+            moves = [(await front.next_move(seats))[1] for seats in tables]
+            lengths = [len((await front.recorded(move.match)).lines) for move in moves]
+            gate = running.bus.before["publish"] = Gate(when=telling)
+            numbers = await front.send_together(running, *moves)
+            await gate.closed_on_somebody()
+            await until(running.worker.deciding.locked)  # the second is decided, and waits for the first
+            await asyncio.sleep(0.1)
+            grown = [len((await front.recorded(move.match)).lines) for move in moves]
+            assert sum(grown) == sum(lengths) + 1
+            gate.open()
+            receipts = await front.answers(numbers)
+            assert [receipt.version for receipt in receipts] == lengths
+            await front.settled()
+
+    @pytest.mark.parametrize("end", ["crash", "stop"])
+    def test_what_is_in_hand_then_is_done_by_the_next_owner_or_before_the_end(
+        self, redis_url, nats_url, monkeypatch, end
+    ):
+        @in_loop
+        async def run():
+            monkeypatch.setattr(worker_module, "PART", 1)
+            async with intake(redis_url, nats_url) as front:
+                running = await front.owner()
+                tables = [await front.match() for _ in range(3)]
+                moves = [(await front.next_move(seats))[1] for seats in tables]
+                lengths = [len((await front.recorded(move.match)).lines) for move in moves]
+                gate = running.bus.before["publish"] = Gate(when=telling)
+                numbers = await front.send_together(running, *moves)
+                await gate.closed_on_somebody()
+                if end == "crash":
+                    await running.crash()
+                    await front.owner()
+                else:
+                    running.worker.stop()
+                    gate.open()
+                assert [receipt.version for receipt in await front.answers(numbers)] == lengths
+                await front.settled()
+
+        run()
+
+    @in_loop
+    async def test_a_command_that_comes_during_a_commit_is_read_along_with_it(self, redis_url, nats_url):
+        async with intake(redis_url, nats_url) as front:
+            running = await front.owner()
+            tables = [await front.match() for _ in range(2)]
+            first, second = [(await front.next_move(seats))[1] for seats in tables]
+            gate = running.store.before["commit"] = Gate(when=writing)
+            begun = await front.send(first)
+            await gate.closed_on_somebody()
+            reads = running.store.before["read"] = Gate()
+            numbers = begun + await front.send(second)
+            running.store.before.pop("commit")
+            gate.open()
+            assert [receipt.reason for receipt in await front.answers(numbers)] == [None, None]
+            await reads.closed_on_somebody()
+            reads.open()
+            await front.settled()
 
 
 class TestOldOwner:
