@@ -14,7 +14,7 @@ from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError,
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from services import tasks
-from services.exchange import IO_TIMEOUT_S, UNREACHABLE, Command, Consumer, Exchange
+from services.exchange import IO_TIMEOUT_S, UNREACHABLE, Command, Exchange, reading
 
 log = structlog.get_logger()
 
@@ -188,33 +188,26 @@ class ClusterExchange:
     # --- reading streams -----------------------------------------------------------------------------------------
 
     async def read(
-        self, consumer: Consumer, after: Mapping[str, str], block_ms: int, before: Sequence[Command] = ()
+        self, after: Mapping[str, str], count: int, block_ms: int, before: Sequence[Command] = ()
     ) -> list[Any]:
         """As `Exchange.read`. A stream whose primary cannot be reached has an error in place of its entries.
 
-        No command can wait for streams of several slots, and a read that is left waiting may take entries that nobody
-        asks for any more. So nothing that takes entries waits here: connections of their own watch each stream.
+        No command can wait for streams of several slots, so connections of their own watch each stream.
         """
-        found = await self._read(consumer, after, before)
+        found = await self._read(after, count, before)
         if found or not block_ms:
             return found
-        unwatched = [stream for stream in after if not self._watched(stream)]
-        if unwatched:
-            looks: list[Command] = [("XREVRANGE", stream, "+", "-", "COUNT", 1) for stream in unwatched]
-            last = dict(zip(unwatched, await self(looks), strict=True))
-            found = await self._read(consumer, after)  # what came before the look is in it
-            if found:
-                return found
-            for stream, entries in last.items():
-                self._watch(stream, "0-0" if not entries else entries[0][0])
+        for stream, start in after.items():
+            if not self._watched(stream):
+                self._watch(stream, start)
         await self._forget(self._watches.keys() - after.keys())
         if self._watches:
             watching = [task for _, task in self._watches.values()]
             await asyncio.wait(watching, timeout=block_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
-        return await self._read(consumer, after)
+        return await self._read(after, count)
 
-    async def _read(self, consumer: Consumer, after: Mapping[str, str], before: Sequence[Command] = ()) -> list[Any]:
-        reads = [consumer.command({stream: start}, 0) for stream, start in after.items()]
+    async def _read(self, after: Mapping[str, str], count: int, before: Sequence[Command] = ()) -> list[Any]:
+        reads = [reading({stream: start}, count) for stream, start in after.items()]
         answers = await self([*before, *reads])
         found: list[Any] = []
         for answer in answers[: len(before)]:
@@ -228,7 +221,7 @@ class ClusterExchange:
         watch = self._watches.get(stream)
         return watch is not None and not watch[1].done() and watch[0] == self._slots.get(_slot_of_key(stream))
 
-    def _watch(self, stream: str, after: bytes | str) -> None:
+    def _watch(self, stream: str, after: str) -> None:
         address = self._slots.get(_slot_of_key(stream))
         old = self._watches.pop(stream, None)
         if old is not None:
@@ -236,9 +229,9 @@ class ClusterExchange:
         if address is not None:
             self._watches[stream] = address, asyncio.create_task(self._wait_for(address, stream, after))
 
-    async def _wait_for(self, address: Address, stream: str, after: bytes | str) -> None:
-        """Return when a stream may have an entry behind an id; takes nothing."""
-        command: Command = ("XREAD", "COUNT", 1, "BLOCK", WATCH_MS, "STREAMS", stream, after)
+    async def _wait_for(self, address: Address, stream: str, after: str) -> None:
+        """Return when a stream may have an entry behind an id."""
+        command = reading({stream: after}, 1, WATCH_MS)
         try:
             [answer] = await self._at(address)([command], WATCH_MS / 1000 + IO_TIMEOUT_S)
         except RedisError as error:
@@ -262,9 +255,9 @@ def _slot(command: Command) -> int:
     name = command[0]
     if name == "FCALL":
         key = command[3]
-    elif name == "XREADGROUP":
+    elif name == "XREAD":
         key = command[command.index("STREAMS") + 1]
-    elif name in ("XGROUP", "XINFO", "MEMORY"):
+    elif name == "MEMORY":
         key = command[2]
     else:
         key = command[1]

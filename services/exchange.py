@@ -7,7 +7,7 @@ for a Redis Cluster.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import hiredis
 from redis.exceptions import AskError, ClusterError, RedisError, ResponseError, TryAgainError
@@ -24,20 +24,13 @@ UNREACHABLE = (RedisConnectionError, RedisTimeoutError, ClusterError, AskError, 
 """What the server that has a key answers, or does not, while it or its place in a cluster is away."""
 
 
-class Consumer(NamedTuple):
-    """Who reads from the streams of the intake, and at most how many entries of each at once."""
+def reading(after: Mapping[str, str], count: int, block_ms: int = 0) -> Command:
+    """Return the read of streams, each after the given id, at most `count` entries of each.
 
-    group: str
-    name: str
-    batch: int
-
-    def command(self, after: Mapping[str, str], block_ms: int) -> Command:
-        """Return the read of streams, each after the given id; `block_ms` 0: without waiting."""
-        block: tuple[Argument, ...] = ("BLOCK", block_ms) if block_ms else ()
-        return (
-            "XREADGROUP", "GROUP", self.group, self.name, "COUNT", self.batch, *block,
-            "STREAMS", *after, *after.values(),
-        )  # fmt: skip
+    It waits up to `block_ms` for the first one; 0: not at all.
+    """
+    block: tuple[Argument, ...] = ("BLOCK", block_ms) if block_ms else ()
+    return ("XREAD", "COUNT", count, *block, "STREAMS", *after, *after.values())
 
 
 class _Link:
@@ -126,14 +119,14 @@ class Exchange:
         return await self([command], timeout_s)
 
     async def read(
-        self, consumer: Consumer, after: Mapping[str, str], block_ms: int, before: Sequence[Command] = ()
+        self, after: Mapping[str, str], count: int, block_ms: int, before: Sequence[Command] = ()
     ) -> list[Any]:
-        """Read streams, each after an id; wait up to `block_ms` for the first entry (0: not at all).
+        """Read at most `count` entries of each stream behind an id; `block_ms` as in `reading`.
 
-        `before` goes before the read, in the same round trip. Return what XREADGROUP does: pairs of a stream and its
+        `before` goes before the read, in the same round trip. Return what XREAD does: pairs of a stream and its
         entries. Raises as a call does, and any error among the replies.
         """
-        replies = await self([*before, consumer.command(after, block_ms)], block_ms / 1000 + IO_TIMEOUT_S)
+        replies = await self([*before, reading(after, count, block_ms)], block_ms / 1000 + IO_TIMEOUT_S)
         for reply in replies:
             if isinstance(reply, Exception):
                 raise reply

@@ -14,7 +14,7 @@ from redis.exceptions import ResponseError
 
 from engine.journal import ENDS, Line, read
 from services.commands import Envelope, pack, partition_of
-from services.exchange import IO_TIMEOUT_S, UNREACHABLE, Argument, Command, Consumer
+from services.exchange import IO_TIMEOUT_S, UNREACHABLE, Argument, Command
 from services.redis_servers import (
     CONFIRM_MS,
     NotDurable,
@@ -27,9 +27,8 @@ from services.redis_servers import (
 from services.settings import Durability, Settings
 
 LOST_FUNCTIONS = "Function not found"
-GROUP = "engine"
-CONSUMER = "owner"
-"""One consumer a partition's group, whichever worker reads: a new owner finds what its predecessor left."""
+START = "0-0"
+"""Before the first command of every intake."""
 WORKERS = "croupier:workers"
 PARTITIONS = "croupier:partitions"
 ARCHIVER = "croupier:archiver"
@@ -105,12 +104,16 @@ class Lease(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """A command as read from the intake; `at` is the milliseconds of its id."""
+    """A command as read from the intake; `at` is the milliseconds of its id.
+
+    `again`: it may have been read before, by this worker or another, and what came of it may be in the journal.
+    """
 
     partition: int
     id: str
     at: int
     data: bytes
+    again: bool = False
 
 
 class Commit(NamedTuple):
@@ -171,7 +174,10 @@ class Store:
         """Prepare; nothing is connected before `open`."""
         self._settings = settings
         self._exchange = exchange_for(settings)
-        self._consumer = Consumer(GROUP, CONSUMER, settings.batch)
+        self._read_to: dict[int, str] = {}
+        """The last command that was read of each partition's intake."""
+        self._again_to: dict[int, str] = {}
+        """Up to which command an intake may have been read before it was read from its start."""
         self._acknowledging: list[tuple[int, Command]] = []
         """What goes to Redis with the next read, by partition."""
         self.durability: Durability = settings.durability
@@ -251,27 +257,17 @@ class Store:
         await self._ask([("ZREM", WORKERS, worker)])
 
     async def acquire(self, worker: str, partitions: Sequence[int]) -> list[Lease]:
-        """Try to own partitions; return the ones got, each with a raised epoch and an intake group that exists.
+        """Try to own partitions; return the ones got, each with a raised epoch.
 
         Those that cannot be reached are not got.
         """
         lease_ms = self._settings.lease_ms
         epochs = await self._ask_any([_call("croupier_acquire", [owner_key(p)], worker, lease_ms) for p in partitions])
-        got = [
+        return [
             Lease(partition, int(epoch))
             for partition, epoch in zip(partitions, epochs, strict=True)
             if not isinstance(epoch, UNREACHABLE) and _no_error([epoch]) != [0]
         ]
-        groups = await self._ask_any([
-            ("XGROUP", "CREATE", moves_key(lease.partition), GROUP, "0", "MKSTREAM") for lease in got
-        ])  # fmt: skip
-        leases = []
-        for lease, outcome in zip(got, groups, strict=True):
-            if not isinstance(outcome, UNREACHABLE):
-                if isinstance(outcome, Exception) and "BUSYGROUP" not in str(outcome):
-                    raise outcome
-                leases.append(lease)
-        return leases
 
     async def free(self, partitions: int) -> list[int]:
         """Return which of the first `partitions` partitions no worker holds now, ascending; none that is away."""
@@ -344,16 +340,17 @@ class Store:
         return lengths
 
     async def read(self, partitions: Sequence[int], block_ms: int) -> list[Delivery]:
-        """Read new commands of several partitions, at most `batch` each; wait up to `block_ms` (0: not at all).
+        """Read on in the intakes of several partitions, at most `batch` commands each.
 
-        What `acknowledge_later` left is acknowledged by the same call, before the read.
+        Waits up to `block_ms` (0: not at all). What `acknowledge_later` left is acknowledged by the same call, before.
+        Reading takes nothing away: a command is there for everybody until it is acknowledged.
         """
         if not partitions:
             return []
         acknowledging = self._acknowledging[:]
         commands = [command for _, command in acknowledging]
         try:
-            found = await self._read(dict.fromkeys(partitions, ">"), block_ms, commands)
+            found = await self._read(partitions, block_ms, commands)
         except UNREACHABLE:
             self._acknowledging.clear()  # to be delivered again; kept, a primary that is away would stop all others
             raise
@@ -361,26 +358,59 @@ class Store:
         return found
 
     async def read_pending(self, partitions: Sequence[int]) -> list[Delivery]:
-        """Read all that was delivered but not acknowledged, whoever read it: the consumer belongs to the partition."""
-        found: list[Delivery] = []
-        after = dict.fromkeys(partitions, "0")
-        while after:
-            batch = await self._read(after, 0)
-            found += batch
-            last = {delivery.partition: delivery.id for delivery in batch}
-            after = {partition: last[partition] for partition in after if partition in last}
-        return found
+        """Go back to the start of intakes: to all that is not acknowledged, whoever has read it.
 
-    async def _read(self, after: Mapping[int, str], block_ms: int, before: Sequence[Command] = ()) -> list[Delivery]:
-        streams = {moves_key(partition): start for partition, start in after.items()}
-        found = await self._exchange.read(self._consumer, streams, block_ms, before)
+        Returns the first of it, at most `batch` commands of each partition; `read` goes on behind them.
+        """
+        lasts = await self._ask([("XREVRANGE", moves_key(p), "+", "-", "COUNT", 1) for p in partitions], partitions)
+        for partition, last in zip(partitions, lasts, strict=True):
+            self._read_to.pop(partition, None)
+            if last:
+                self._again_to[partition] = last[0][0].decode()
+        return await self._read(partitions, 0) if partitions else []
+
+    async def _read(self, partitions: Sequence[int], block_ms: int, before: Sequence[Command] = ()) -> list[Delivery]:
+        read_to = self._read_to
+        after = {moves_key(partition): read_to.get(partition, START) for partition in partitions}
+        found = await self._exchange.read(after, self._settings.batch, block_ms, before)
         _no_partition_away([_partition(stream) for stream, _ in found], [entries for _, entries in found])
-        return [delivery for stream, entries in found for delivery in _deliveries(stream, entries)]
+        deliveries: list[Delivery] = []
+        for stream, entries in found:
+            partition = _partition(stream)
+            again = partition in self._again_to and self._again(partition, entries)
+            deliveries += [_delivery(partition, entry_id, fields, again) for entry_id, fields in entries]
+            read_to[partition] = deliveries[-1].id
+        return deliveries
+
+    def _again(self, partition: int, entries: Any) -> bool:
+        """Whether entries of an intake may have been read before, or some of them."""
+        if _order(entries[0][0].decode()) <= _order(self._again_to[partition]):
+            return True
+        del self._again_to[partition]
+        return False
+
+    async def forgotten(self, partitions: Sequence[int], in_hand: Iterable[Delivery] = ()) -> set[int]:
+        """Return the partitions where a command that was read is neither acknowledged nor in hand.
+
+        `in_hand` is what was read, in order, since the last time that nothing was.
+        """
+        hand: dict[int, str] = {}
+        for delivery in in_hand:
+            hand.setdefault(delivery.partition, delivery.id)
+        firsts = await self._ask([("XRANGE", moves_key(p), "-", "+", "COUNT", 1) for p in partitions], partitions)
+        forgotten = set()
+        for partition, first in zip(partitions, firsts, strict=True):
+            if first:
+                at = _order(first[0][0].decode())
+                read_to = _order(self._read_to.get(partition, START))
+                if at < _order(hand[partition]) if partition in hand else at <= read_to:
+                    forgotten.add(partition)
+        return forgotten
 
     async def unacknowledged(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Return for each partition how many commands were delivered and not acknowledged."""
-        pending = await self._ask([("XPENDING", moves_key(p), GROUP) for p in partitions], partitions)
-        return {partition: int(summary[0]) for partition, summary in zip(partitions, pending, strict=True)}
+        """Return how many commands each intake holds: what waits, and what is being decided."""
+        lengths = await self._ask([("XLEN", moves_key(p)) for p in partitions], partitions)
+        return dict(zip(partitions, lengths, strict=True))
 
     def acknowledge_later(self, deliveries: Iterable[Delivery], settled: Mapping[int, Sequence[str]] = {}) -> None:
         """Leave to the next `read`, or to `acknowledge`, to acknowledge commands, and to remove members of `due` (by
@@ -389,7 +419,7 @@ class Store:
         by_partition: dict[int, list[str]] = {}
         for delivery in deliveries:
             by_partition.setdefault(delivery.partition, []).append(delivery.id)
-        self._acknowledging += [(at, ("XACK", moves_key(at), GROUP, *ids)) for at, ids in by_partition.items()]
+        self._acknowledging += [(at, ("XDEL", moves_key(at), *ids)) for at, ids in by_partition.items()]
         self._acknowledging += [(at, ("ZREM", due_key(at), *members)) for at, members in settled.items() if members]
 
     @property
@@ -427,20 +457,6 @@ class Store:
         if not all(is_confirmed(self.durability, answer) for answer in answers[len(commands) :]):
             raise NotDurable(f"the commit is not as durable as {self.durability} asks")
         return _no_error(answers[: len(commands)])
-
-    async def trim(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Drop acknowledged commands from the intakes; return what is left in each: what waits or is being decided."""
-        keys = [moves_key(partition) for partition in partitions]
-        looks: list[Command] = [("XPENDING", key, GROUP) for key in keys]
-        looks += [("XINFO", "GROUPS", key) for key in keys]
-        answers = await self._ask(looks, [*partitions] * 2)
-        trims: list[Command] = []
-        for key, pending, groups in zip(keys, answers[: len(keys)], answers[len(keys) :], strict=True):
-            low = pending[1] or _after(dict(zip(groups[0][::2], groups[0][1::2], strict=True))[b"last-delivered-id"])
-            trims.append(("XTRIM", key, "MINID", "=", low))
-        trims += [("XLEN", key) for key in keys]
-        left = (await self._ask(trims, [*partitions] * 2))[len(keys) :]
-        return dict(zip(partitions, left, strict=True))
 
     # --- journals ------------------------------------------------------------------------------------------------
 
@@ -643,13 +659,14 @@ def _commit_call(worker: str, commits: Iterable[Commit], stays: int) -> Command:
     keys: list[Argument] = []
     args: list[Argument] = [worker]
     for commit in commits:
-        lease, match, expected, head, lines = commit[:5]
+        (partition, epoch), _, expected, _, lines = commit[:5]
         writes = _writes(commit, stays)
-        keys += (owner_key(lease.partition), journal_key(match), *[key for _, key, _, _ in writes])
-        args += (lease.epoch, expected, head if expected else b"", len(lines), len(writes))
+        keys += (owner_key(partition), journal_key(commit.match))
+        args += (epoch, expected, commit.head if expected else b"", len(lines), len(writes))
         for line in lines:
             args += (line.data, line.hash)
-        for name, _, first, second in writes:
+        for name, key, first, second in writes:
+            keys.append(key)
             args += (name, first, second)
     return ("FCALL", "croupier_commit", len(keys), *keys, *args)
 
@@ -664,8 +681,7 @@ def _writes(commit: Commit, stays: int) -> list[tuple[str, str, Argument, Argume
         writes.append(("close", open_key(partition), match, ""))
     elif commit.lobby is not None:
         writes.append(("open", open_key(partition), match, commit.lobby))
-    if commit.due:
-        writes += [("due", due_key(partition), member, at) for member, at in commit.due.items()]
+    writes += [("due", due_key(partition), member, at) for member, at in commit.due.items()]
     if commit.ended and stays == WAITS:
         writes.append(("ended", ended_key(partition), match, ""))
     elif commit.ended:
@@ -683,15 +699,12 @@ def _partition(key: bytes) -> int:
     return int(key[key.index(b"{") + 1 : key.index(b"}")])
 
 
-def _deliveries(stream: bytes, entries: Any) -> Iterable[Delivery]:
-    partition = _partition(stream)
-    for entry_id, fields in entries:
-        text = entry_id.decode()
-        known = dict(zip(fields[::2], fields[1::2], strict=True)) if fields else {}
-        yield Delivery(partition, text, int(text.partition("-")[0]), known.get(b"c", b""))
+def _delivery(partition: int, entry_id: bytes, fields: Sequence[bytes], again: bool) -> Delivery:
+    text = entry_id.decode()
+    data = fields[1] if len(fields) == 2 and fields[0] == b"c" else b""
+    return Delivery(partition, text, int(text[: text.index("-")]), data, again)
 
 
-def _after(entry_id: bytes | str) -> str:
-    text = entry_id.decode() if isinstance(entry_id, bytes) else entry_id
-    millis, sequence = text.split("-")
-    return f"{millis}-{int(sequence) + 1}"
+def _order(entry_id: str) -> tuple[int, int]:
+    millis, _, sequence = entry_id.partition("-")
+    return int(millis), int(sequence)

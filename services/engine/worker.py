@@ -227,10 +227,10 @@ class Worker:
         await self.leases.time()  # Redis' clock may have jumped
         held = self.leases.held
         await self._store.acknowledge()
-        for partition, count in (await self._store.unacknowledged(list(held))).items():
-            if partition in held and count:
+        for partition in await self._store.forgotten(list(held)):
+            if partition in held:
                 held[partition].reread = True
-        waiting = await self._store.trim(list(held))
+        waiting = await self._store.unacknowledged(list(held))
         self._metrics.intake_lag.set(sum(waiting.values()))
         self._metrics.intake_lag_max.set(max(waiting.values(), default=0))
         self._metrics.cached_matches.set(len(self._cache))
@@ -291,9 +291,8 @@ class Worker:
             for one in held
             if read.get(one.partition, 0) < self._settings.batch and one.next_due is not None and one.next_due <= now
         }
-        for partition, count in (await self._store.unacknowledged(list(drained))).items():
-            if count > read.get(partition, 0):
-                drained.pop(partition).reread = True
+        for partition in await self._store.forgotten(list(drained), deliveries):
+            drained.pop(partition).reread = True
         if not drained:
             return
         following = await self._store.next_due(list(drained), now + 1)
@@ -322,7 +321,7 @@ class Worker:
                 log.warning("command_unreadable", partition=delivery.partition, id=delivery.id, error=str(error))
                 match, envelope = f"unreadable:{delivery.partition}", None
             group = groups.setdefault(match, Group(match, held[delivery.partition]))
-            group.items.append(Item(delivery, envelope, redelivered=redelivered))
+            group.items.append(Item(delivery, envelope, redelivered=redelivered or delivery.again))
         return groups
 
     # --- decide, commit, publish, acknowledge ------------------------------------------------------------------------

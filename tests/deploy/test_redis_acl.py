@@ -24,7 +24,6 @@ from services.settings import Durability
 from services.stack import Stack
 from services.store import (
     ARCHIVER,
-    GROUP,
     PARTITIONS,
     WORKERS,
     asked_key,
@@ -150,8 +149,8 @@ ASKED: dict[str, list[tuple[object, ...]]] = {
     "engine": [
         ("CLUSTER", "SLOTS"), ("ASKING",), ("WAIT", 1, 1), ("WAITAOF", 1, 0, 1), ("TIME",), ("INFO",),
         ("XREAD", "COUNT", 1, "STREAMS", moves_key(2), "0"), ("XREVRANGE", moves_key(2), "+", "-", "COUNT", 1),
-        ("XTRIM", moves_key(2), "MINID", "=", "1-0"), ("ZADD", due_key(2), 1, "x"), ("ZREM", due_key(2), "x"),
-        ("ZREM", WORKERS, "x"), ("XINFO", "GROUPS", moves_key(2)), ("XPENDING", moves_key(2), GROUP),
+        ("XRANGE", moves_key(2), "-", "+", "COUNT", 1), ("XDEL", moves_key(2), "1-0"), ("XLEN", moves_key(2)),
+        ("ZADD", due_key(2), 1, "x"), ("ZREM", due_key(2), "x"), ("ZREM", WORKERS, "x"),
         ("GET", seed_key(MATCH)), ("HMGET", owner_key(2), "worker", "until"),
         ("FCALL", "croupier_renew", 1, owner_key(2), "nobody", 0, 1),
         commit_by("nobody"),
@@ -185,9 +184,9 @@ REFUSED: dict[str, list[tuple[object, ...]]] = {
         ("XADD", journal_key(MATCH), "*", "line", "x"), ("DEL", journal_key(MATCH)), ("XLEN", seed_key(MATCH)),
         ("SET", moves_key(2), "x"), ("SET", asked_key(2), "", "GET"), ("SET", owner_key(2), "x"), ("DEL", moves_key(2)),
         ("HSET", open_key(2), MATCH, "x"), ("HSET", owner_key(2), "worker", "me"), ("HGETALL", owner_key(2)),
-        ("ZADD", due_key(2), 1, "x"), ("XREADGROUP", "GROUP", GROUP, "me", "STREAMS", moves_key(2), ">"), ("SCAN", 0),
+        ("ZADD", due_key(2), 1, "x"), ("XREAD", "STREAMS", moves_key(2), 0), ("SCAN", 0),
         commit_by("me"),
-        ("XTRIM", moves_key(2), "MAXLEN", 0),
+        ("XTRIM", moves_key(2), "MAXLEN", 0), ("XDEL", moves_key(2), "1-0"),
         ("FUNCTION", "LOAD", "REPLACE", FUNCTIONS),
     ],
     "engine": [("SCAN", 0), ("GET", ARCHIVER), ("FCALL", "croupier_acquire", 1, ARCHIVER, "me", 1), ("DEL", "other")],

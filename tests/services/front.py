@@ -411,11 +411,11 @@ class Intake:
         return move
 
     async def pending(self, match: str) -> int:
-        """How many commands of the match's partition were delivered and not acknowledged."""
+        """How many commands of the match's partition are not acknowledged."""
         return (await self.store.unacknowledged([partition_of(match)]))[partition_of(match)]
 
     async def settled(self) -> None:
-        """Wait until nothing that was delivered is left to be acknowledged."""
+        """Wait until no command is left to be acknowledged."""
         partitions = range(self.settings.partitions)
 
         async def nothing() -> bool:

@@ -133,7 +133,7 @@ class Counted:
     async def quiet(self) -> None:
         """Return when everything is acknowledged, and what Redis said to that has come through the proxy."""
         await self.front.settled()
-        await until(lambda: all(answered for sent, answered in self.redis.exchanges if b"XACK" in sent))
+        await until(lambda: all(answered for sent, answered in self.redis.exchanges if b"XDEL" in sent))
 
 
 @asynccontextmanager
@@ -180,9 +180,9 @@ async def test_a_batch_takes_two_round_trips_and_one_flush_however_many_matches_
         assert good(await it.batch(*moves))
         partitions = len({partition_of(move.match) for move in moves})
         read, commit, acknowledge = trips(it.redis)
-        assert read == {"XREADGROUP": 1}
+        assert read == {"XREAD": 1}
         assert commit == {"croupier_commit": 1}
-        assert acknowledge == {"XACK": partitions, "XREADGROUP": 1}
+        assert acknowledge == {"XDEL": partitions, "XREAD": 1}
         assert published(it.nats) == {"view": together * VIEWS, "receipts": 1, "flushes": 1}
 
 
@@ -212,7 +212,7 @@ async def test_several_moves_of_one_match_are_one_commit(redis_url, nats_url):
             folded.move(move.seat, move.tenure, move.prompt, move.move, folded.at)
             moves.append(move)
         assert good(await it.batch(*moves))
-        assert trips(it.redis)[1:] == [{"croupier_commit": 1}, {"XACK": 1, "XREADGROUP": 1}]
+        assert trips(it.redis)[1:] == [{"croupier_commit": 1}, {"XDEL": 1, "XREAD": 1}]
         assert published(it.nats) == {"view": 3 * VIEWS, "receipts": 1, "flushes": 1}
 
 
@@ -223,8 +223,8 @@ async def test_a_turn_clock_adds_no_round_trip(redis_url, nats_url):
         assert good(await it.batch(*moves))
         partitions = len({partition_of(move.match) for move in moves})
         read, commit, acknowledge = trips(it.redis)
-        assert (read, commit) == ({"XREADGROUP": 1}, {"croupier_commit": 1})
-        assert acknowledge == {"XACK": partitions, "ZREM": partitions, "XREADGROUP": 1}
+        assert (read, commit) == ({"XREAD": 1}, {"croupier_commit": 1})
+        assert acknowledge == {"XDEL": partitions, "ZREM": partitions, "XREAD": 1}
 
 
 @in_loop
@@ -234,10 +234,10 @@ async def test_a_refusal_adds_one_round_trip_to_its_batch_and_publishes_no_view(
         bad = msgspec.structs.replace(moves[1], prompt=0)
         assert [receipt.reason for receipt in await it.batch(moves[0], bad)] == [None, "STALE_PROMPT"]
         assert [sorted(trip) for trip in trips(it.redis)] == [
-            ["XREADGROUP"],
+            ["XREAD"],
             ["croupier_commit"],
-            ["XACK"],
-            ["XACK", "XREADGROUP"],
+            ["XDEL"],
+            ["XDEL", "XREAD"],
         ]
         assert published(it.nats) == {"view": VIEWS, "receipts": 1, "flushes": 1}
 

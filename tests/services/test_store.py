@@ -241,9 +241,12 @@ class TestIntake:
             sent = await append(old, 0, 5) + await append(old, 1, 1)
             taken = [delivery for _ in range(3) for delivery in await old.read([0, 1], 0)]
             await old.acknowledge([taken[0]])
-            assert sorted(reasons(await new.read_pending([0, 1]))) == sent[1:]
             assert await new.unacknowledged([0, 1]) == {0: 4, 1: 1}
-            await new.acknowledge(await new.read_pending([0, 1]))
+            found = await new.read_pending([0, 1])
+            assert reasons(found) == ["0/1", "0/2", "1/0"]
+            found += await new.read([0, 1], 0)
+            assert sorted(reasons(found)) == sent[1:]
+            await new.acknowledge(found)
             assert await new.read_pending([0, 1]) == []
             assert await new.unacknowledged([0, 1]) == {0: 0, 1: 0}
             assert await new.read_pending([]) == []
@@ -259,7 +262,7 @@ class TestIntake:
             sent += await append(store, 2, 2)
             nothing = Along([])
             assert await store.commit(A, [commit(lease, 0)], nothing) == ["OK"]
-            assert (nothing.found, store.acknowledging, await store.unacknowledged([2])) == ([], True, {2: 1})
+            assert (nothing.found, store.acknowledging, await store.unacknowledged([2])) == ([], True, {2: 3})
             along = Along([2])
             results = await store.commit(A, [commit(lease, 1), commit(lease, 1), commit(lease, 2)], along)
             assert results == ["OK", "CONFLICT", "OK"]
@@ -272,18 +275,76 @@ class TestIntake:
                 assert await store.due([2], 9, 9) == {2: ["b"]}
 
     @in_loop
-    async def test_trimming_drops_only_what_lies_below_everything_unacknowledged_and_unread(self, url):
+    async def test_reading_takes_nothing_from_others(self, url):
+        async with opened(url) as old, opened(url) as new:
+            await old.acquire(A, [2])
+            sent = await append(old, 2, 3)
+            assert reasons(await old.read([2], 0)) == reasons(await new.read([2], 0)) == sent
+            assert await old.read([2], 0) == await new.read([2], 0) == []
+
+    @in_loop
+    async def test_what_was_there_when_reading_began_anew_counts_as_read_before(self, url):
+        """However much it is, until the first command that came after."""
+        async with opened(url, batch=2) as store:
+            await lease_of(store)
+            await append(store, 2, 1)
+            assert [delivery.again for delivery in await store.read([2], 0)] == [False]
+            await append(store, 2, 4)
+            again = [delivery.again for delivery in await store.read_pending([2])]
+            await append(store, 2, 3)
+            for _ in range(3):
+                again += [delivery.again for delivery in await store.read([2], 0)]
+            assert again[:5] == [True] * 5
+            assert again[6:] == [False] * 2
+            await append(store, 2, 1)
+            assert [delivery.again for delivery in await store.read([2], 0)] == [False]
+
+    @in_loop
+    async def test_a_command_that_was_read_and_is_neither_acknowledged_nor_in_hand_is_told_of(self, url):
+        async with opened(url, batch=2) as store:
+            await store.acquire(A, [0, 1])
+            await append(store, 0, 5)
+            await append(store, 1, 1)
+            both = range(2)
+            assert await store.forgotten(both) == set()
+            first = await store.read(both, 0)
+            assert await store.forgotten(both, first) == set()
+            assert await store.forgotten(both) == {0, 1}
+            assert await store.forgotten(both, first[1:]) == {0}
+            await store.acknowledge(first[:1])
+            assert await store.forgotten(both) == {0, 1}
+            assert await store.forgotten(both, first[1:]) == set()
+            await store.acknowledge(first[1:])
+            assert await store.forgotten(both) == set()
+            second = await store.read(both, 0)
+            third = await store.read(both, 0)
+            assert await store.forgotten(both, third) == {0}
+            assert await store.forgotten(both, second + third) == set()
+            assert await store.forgotten([]) == set()
+
+    @in_loop
+    async def test_acknowledged_commands_are_gone_and_all_others_are_there(self, url):
         async with opened(url, batch=3) as store:
             await store.acquire(A, [0, 1])
             await append(store, 0, 5)
-            assert await store.trim([0, 1]) == {0: 5, 1: 0}
+            assert await store.unacknowledged([0, 1]) == {0: 5, 1: 0}
             taken = await store.read([0], 0)
             await store.acknowledge([taken[0], taken[2]])
-            assert await store.trim([0, 1]) == {0: 4, 1: 0}
-            assert reasons(await store.read_pending([0])) == ["0/1"]
-            await store.acknowledge([taken[1]])
-            assert await store.trim([0]) == {0: 2}
+            assert await store.unacknowledged([0, 1]) == {0: 3, 1: 0}
             assert reasons(await store.read([0], 0)) == ["0/3", "0/4"]
+            assert reasons(await store.read_pending([0])) == ["0/1", "0/3", "0/4"]
+            await store.acknowledge([taken[1], taken[1]])
+            assert await store.unacknowledged([0]) == {0: 2}
+
+    @in_loop
+    async def test_ids_go_on_when_an_intake_is_empty(self, url):
+        async with opened(url) as store:
+            await lease_of(store)
+            await peek(store, "XADD", moves_key(2), "99999999999999-0", "c", b"x")
+            await store.acknowledge(await store.read([2], 0))
+            assert await store.unacknowledged([2]) == {2: 0}
+            await append(store, 2, 1)
+            assert reasons(await store.read([2], 0)) == ["2/0"]
 
     @in_loop
     async def test_an_entry_without_a_command_is_delivered_too(self, url):

@@ -181,7 +181,7 @@ class TestNatsGone:
         run()
 
     @in_loop
-    async def test_commands_that_come_meanwhile_wait_unread_and_uncommitted(self, redis_url, tmp_path):
+    async def test_commands_that_come_meanwhile_wait_undecided(self, redis_url, tmp_path):
         with NatsServer(tmp_path) as nats:
             async with intake(redis_url, nats.url) as front:
                 running = await front.owner()
@@ -193,7 +193,7 @@ class TestNatsGone:
                 (number,) = await front.send(move)
                 await asyncio.sleep(0.1)
                 assert len((await front.recorded(move.match)).lines) == 4
-                assert await front.pending(move.match) == 0
+                assert await front.pending(move.match) == 1
                 nats.start()
                 await until(lambda: len(running.owns) == 4)
 
@@ -546,7 +546,7 @@ class TestOldOwner:
         run()
 
     @in_loop
-    async def test_commands_that_its_blocked_read_took_after_the_takeover_are_found(self, redis_url, nats_url):
+    async def test_what_it_still_reads_after_the_takeover_is_not_taken_from_the_new_one(self, redis_url, nats_url):
         async with intake(redis_url, nats_url) as front:
             running = await front.owner()
             seats = await front.match()
@@ -560,7 +560,7 @@ class TestOldOwner:
             assert receipt.version == 4
 
     @in_loop
-    async def test_the_clock_waits_for_commands_that_its_blocked_read_took(self, redis_url, nats_url):
+    async def test_the_clock_waits_for_commands_that_were_read_and_are_in_nobodys_hands(self, redis_url, nats_url):
         async with intake(redis_url, nats_url) as front:
             running = await front.owner()
             seats = await front.match(clock=60_000)
@@ -568,12 +568,27 @@ class TestOldOwner:
             gate = running.store.before["read"] = Gate()
             await gate.closed_on_somebody()
             numbers = await front.send(move)
-            assert len(await front.store.read([partition_of(move.match)], 0)) == 1
+            assert len(await running.store._read([partition_of(move.match)], 0)) == 1
             running.skip(60_000)
             running.worker._next_tick = asyncio.get_running_loop().time() + 60
             gate.open()
             (receipt,) = await front.answers(numbers)
             assert (receipt.version, receipt.reason) == (4, None)
+
+    @in_loop
+    async def test_commands_that_were_read_and_are_in_nobodys_hands_are_found_within_a_second(
+        self, redis_url, nats_url
+    ):
+        async with intake(redis_url, nats_url) as front:
+            running = await front.owner()
+            _, move = await front.next_move(await front.match())
+            gate = running.store.before["read"] = Gate()
+            await gate.closed_on_somebody()
+            numbers = await front.send(move)
+            assert len(await running.store._read([partition_of(move.match)], 0)) == 1
+            gate.open()
+            (receipt,) = await front.answers(numbers)
+            assert receipt.version == 4
 
 
 class TestClock:
