@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Self, cast
 
+from msgspec import Struct
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
@@ -103,7 +104,7 @@ class Lease(NamedTuple):
     epoch: int
 
 
-class Delivery(NamedTuple):
+class Delivery(Struct, frozen=True, gc=False):
     """A command as read from the intake; `at` is the milliseconds of its id.
 
     `again`: it may have been read before, by this worker or another, and what came of it may be in the journal.
@@ -116,7 +117,7 @@ class Delivery(NamedTuple):
     again: bool = False
 
 
-class Commit(NamedTuple):
+class Commit(Struct, frozen=True):
     """The entries of one match that are written together, or not at all.
 
     `expected` and `head` are length and last hash of the journal they continue. `seed` is sealed. `lobby`: None keeps
@@ -659,7 +660,7 @@ def _commit_call(worker: str, commits: Iterable[Commit], stays: int) -> Command:
     keys: list[Argument] = []
     args: list[Argument] = [worker]
     for commit in commits:
-        (partition, epoch), _, expected, _, lines = commit[:5]
+        (partition, epoch), lines, expected = commit.lease, commit.lines, commit.expected
         writes = _writes(commit, stays)
         keys += (owner_key(partition), journal_key(commit.match))
         args += (epoch, expected, commit.head if expected else b"", len(lines), len(writes))
@@ -673,6 +674,8 @@ def _commit_call(worker: str, commits: Iterable[Commit], stays: int) -> Command:
 
 def _writes(commit: Commit, stays: int) -> list[tuple[str, str, Argument, Argument]]:
     """Return what else a commit writes: what it is, as `croupier.lua` names it, to which key, and two arguments."""
+    if commit.lobby is None and not (commit.due or commit.seed or commit.ended):
+        return []
     partition, match = commit.lease.partition, commit.match
     writes: list[tuple[str, str, Argument, Argument]] = []
     if commit.seed:
@@ -695,6 +698,7 @@ def _lines(entries: Any) -> list[bytes]:
     return [fields[1] if fields[0] == b"line" else fields[3] for _, fields in entries or ()]
 
 
+@cache
 def _partition(key: bytes) -> int:
     return int(key[key.index(b"{") + 1 : key.index(b"}")])
 
