@@ -390,6 +390,22 @@ class TestRedelivery:
             await front.answers(numbers)
             assert sorted(set(front.seen(seats[0].subject))) == [version, version + 1]
 
+    @in_loop
+    async def test_views_come_again_also_from_one_who_reads_less_at_once(self, redis_url, nats_url):
+        async with intake(redis_url, nats_url, partitions=1) as front:
+            running = await front.owner()
+            tables = [await front.match() for _ in range(3)]
+            moves = [(await front.next_move(seats))[1] for seats in tables]
+            gate = running.bus.before["publish"] = Gate(when=telling)
+            numbers = await front.send_together(running, *moves)
+            await gate.closed_on_somebody()
+            await running.crash()
+            front.views.clear()
+            await front.owner(batch=1)
+            assert [receipt.version for receipt in await front.answers(numbers)] == [4] * 3
+            for seats in tables:
+                assert set(front.seen(seats[0].subject)) == {4}
+
 
 class TestOnItsWay:
     """A batch is on its way to NATS while the next one is decided."""
