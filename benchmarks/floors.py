@@ -3,7 +3,7 @@
 stream   a bare grpc.aio bidirectional echo, N streams with one message in flight on each
 shared   the same with N messages in flight on one stream, several in a message
 unary    a bare grpc.aio unary echo, N calls in flight
-redis    XADD, XREADGROUP and XACK of the bytes of N moves together, as a match service and a worker do
+redis    XADD, XREADGROUP and XACK of the bytes of N moves together, as with a consumer group
 nats     the views of N moves together, of seats and spectators: published, flushed, received by one listener
 road     all of it in a row with nothing in it: N matches, each a stream and four NATS connections, one move in flight
 

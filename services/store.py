@@ -334,10 +334,10 @@ class Store:
         answers = await self._exchange(commands)
         lengths: dict[int, int | None] = dict(zip(measured, answers[len(envelopes) :], strict=True))
         for number, answer in enumerate(answers):
-            if isinstance(answer, UNREACHABLE):
+            if isinstance(answer, Exception):
+                if not isinstance(answer, UNREACHABLE):
+                    raise answer
                 lengths[_partition(str(commands[number][1]).encode())] = None
-            elif isinstance(answer, Exception):
-                raise answer
         return lengths
 
     async def read(self, partitions: Sequence[int], block_ms: int) -> list[Delivery]:
