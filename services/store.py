@@ -15,7 +15,7 @@ from redis.exceptions import ResponseError
 
 from engine.journal import ENDS, Line, read
 from services.commands import Envelope, pack, partition_of
-from services.exchange import IO_TIMEOUT_S, UNREACHABLE, Argument, Command
+from services.exchange import IO_TIMEOUT_S, UNREACHABLE, Argument, Command, reading
 from services.redis_servers import (
     CONFIRM_MS,
     NotDurable,
@@ -371,16 +371,22 @@ class Store:
         return await self._read(partitions, 0) if partitions else []
 
     async def _read(self, partitions: Sequence[int], block_ms: int, before: Sequence[Command] = ()) -> list[Delivery]:
-        read_to = self._read_to
-        after = {moves_key(partition): read_to.get(partition, START) for partition in partitions}
-        found = await self._exchange.read(after, self._settings.batch, block_ms, before)
+        found = await self._exchange.read(self._behind(partitions), self._settings.batch, block_ms, before)
         _no_partition_away([_partition(stream) for stream, _ in found], [entries for _, entries in found])
+        return self._found(found)
+
+    def _behind(self, partitions: Sequence[int]) -> dict[str, str]:
+        """Return intakes, each with the last command that was read of it."""
+        return {moves_key(partition): self._read_to.get(partition, START) for partition in partitions}
+
+    def _found(self, streams: Iterable[tuple[bytes, Any]]) -> list[Delivery]:
+        """Take over what a read has found."""
         deliveries: list[Delivery] = []
-        for stream, entries in found:
+        for stream, entries in streams:
             partition = _partition(stream)
             again = partition in self._again_to and self._again(partition, entries)
             deliveries += [_delivery(partition, entry_id, fields, again) for entry_id, fields in entries]
-            read_to[partition] = deliveries[-1].id
+            self._read_to[partition] = deliveries[-1].id
         return deliveries
 
     def _again(self, partition: int, entries: Any) -> bool:
@@ -477,9 +483,9 @@ class Store:
         else:
             acknowledging, self._acknowledging = self._acknowledging, []
             commands += [command for _, command in acknowledging]
-            commands.append(self._consumer.command({moves_key(p): ">" for p in along.partitions}, 0))
+            commands.append(reading(self._behind(along.partitions), self._settings.batch))
             answers = await self._write(commands, partitions, confirm=self._confirmation)
-            along.found += [one for stream, entries in answers[-1] or () for one in _deliveries(stream, entries)]
+            along.found += self._found(answers[-1] or ())
         results: dict[int, bytes] = {}
         for numbers, answer in zip(calls, answers, strict=False):
             results.update(zip(numbers, answer, strict=True))
