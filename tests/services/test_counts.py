@@ -181,7 +181,7 @@ async def test_a_batch_takes_two_round_trips_and_one_flush_however_many_matches_
         partitions = len({partition_of(move.match) for move in moves})
         read, commit, acknowledge = trips(it.redis)
         assert read == {"XREAD": 1}
-        assert commit == {"croupier_commit": 1}
+        assert commit == {"croupier_commit": 1, "XREAD": 1}
         assert acknowledge == {"XDEL": partitions, "XREAD": 1}
         assert published(it.nats) == {"view": together * VIEWS, "receipts": 1, "flushes": 1}
 
@@ -212,7 +212,7 @@ async def test_several_moves_of_one_match_are_one_commit(redis_url, nats_url):
             folded.move(move.seat, move.tenure, move.prompt, move.move, folded.at)
             moves.append(move)
         assert good(await it.batch(*moves))
-        assert trips(it.redis)[1:] == [{"croupier_commit": 1}, {"XDEL": 1, "XREAD": 1}]
+        assert trips(it.redis)[1:] == [{"croupier_commit": 1, "XREAD": 1}, {"XDEL": 1, "XREAD": 1}]
         assert published(it.nats) == {"view": 3 * VIEWS, "receipts": 1, "flushes": 1}
 
 
@@ -223,7 +223,7 @@ async def test_a_turn_clock_adds_no_round_trip(redis_url, nats_url):
         assert good(await it.batch(*moves))
         partitions = len({partition_of(move.match) for move in moves})
         read, commit, acknowledge = trips(it.redis)
-        assert (read, commit) == ({"XREAD": 1}, {"croupier_commit": 1})
+        assert (read, commit) == ({"XREAD": 1}, {"croupier_commit": 1, "XREAD": 1})
         assert acknowledge == {"XDEL": partitions, "ZREM": partitions, "XREAD": 1}
 
 
@@ -235,7 +235,7 @@ async def test_a_refusal_adds_one_round_trip_to_its_batch_and_publishes_no_view(
         assert [receipt.reason for receipt in await it.batch(moves[0], bad)] == [None, "STALE_PROMPT"]
         assert [sorted(trip) for trip in trips(it.redis)] == [
             ["XREAD"],
-            ["croupier_commit"],
+            ["XREAD", "croupier_commit"],
             ["XDEL"],
             ["XDEL", "XREAD"],
         ]
