@@ -478,7 +478,7 @@ class Worker:
             along = Along(self._to_read_along())
             commits = [group.commit for group in deciding if group.commit]
             results = await self._store.commit(self.name, commits, along)
-            self._ahead += along.found
+            self._ahead += [one for one in along.found if one.partition in self.leases.held]
         done += await self._owned([group for group in groups if group.commit is None])
         conflicts: list[Group] = []
         for group, result in zip(deciding, results, strict=True):

@@ -8,6 +8,7 @@ from contextlib import suppress
 import msgspec
 import pytest
 import redis.exceptions
+from structlog.testing import capture_logs
 
 from engine.journal import Aborted, Moved
 from engine.match import Match
@@ -457,6 +458,32 @@ class TestOnItsWay:
                 await front.settled()
 
         run()
+
+    @in_loop
+    async def test_what_is_read_along_of_a_partition_that_was_lost_meanwhile_is_left_to_its_owner(
+        self, redis_url, nats_url
+    ):
+        async with intake(redis_url, nats_url) as front:
+            running = await front.owner()
+            tables = [await front.match()]
+            while partition_of(tables[-1][0].match) == partition_of(tables[0][0].match):
+                tables.append(await front.match())
+            first, second = [(await front.next_move(seats))[1] for seats in (tables[0], tables[-1])]
+            await front.settled()
+            gate = running.store.before["commit"] = Gate(when=writing)
+            numbers = await front.send(first)
+            await gate.closed_on_somebody()
+            numbers += await front.send(second)
+            lease = await front.take_over(second.match)
+            running.worker.leases.drop(running.worker.leases.held[partition_of(second.match)].lease, "lost")
+            running.store.before.pop("commit")
+            with capture_logs() as logs:
+                gate.open()
+                await front.answers(numbers[:1])
+                await asyncio.sleep(0.1)
+            assert not [entry for entry in logs if entry["event"] == "batch_failed"]
+            await front.store.release("another", [lease])
+            assert [receipt.reason for receipt in await front.answers(numbers)] == [None, None]
 
     @in_loop
     async def test_a_command_that_comes_during_a_commit_is_read_along_with_it(self, redis_url, nats_url):
