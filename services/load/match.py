@@ -48,7 +48,7 @@ class Sent(Struct, eq=False):
     id: int
     seat: "Seat"
     prompt: int
-    move: Any
+    move: bytes
     began: float
 
 

@@ -25,7 +25,7 @@ class MoveStream:
         self._free: list[int] = []
         self._sent: dict[int, Sent] = {}
         self._attach: list[pb.Attach] = []
-        self._commands: list[pb.Command] = []
+        self._unsent: list[Sent] = []
         self._wake = asyncio.Event()
         self._call: Any = None
         self._running = asyncio.create_task(self._run())
@@ -45,7 +45,7 @@ class MoveStream:
     def send(self, sent: Sent) -> None:
         """Send a move with the next message."""
         self._sent[sent.id] = sent
-        self._commands.append(pb.Command(id=sent.id, handle=sent.seat.handle, prompt=sent.prompt, move=sent.move))
+        self._unsent.append(sent)
         self._wake.set()
 
     def drop(self) -> None:
@@ -63,10 +63,7 @@ class MoveStream:
             call = self._call = self._crowd.stub.Play(wait_for_ready=True)
             # All of it anew: nobody knows what the last stream took before it broke.
             self._attach = [pb.Attach(handle=handle, token=seat.token) for handle, seat in self._seats.items()]
-            self._commands = [
-                pb.Command(id=sent.id, handle=sent.seat.handle, prompt=sent.prompt, move=sent.move)
-                for sent in self._sent.values()
-            ]
+            self._unsent = list(self._sent.values())
             self._wake.set()
             writing = asyncio.create_task(self._write(call))
             reading = asyncio.create_task(self._read(call))
@@ -84,11 +81,16 @@ class MoveStream:
             await self._wake.wait()
             self._wake.clear()
             attach, self._attach = self._attach, []
-            commands, self._commands = self._commands[:COMMANDS_TOGETHER], self._commands[COMMANDS_TOGETHER:]
-            if self._commands:
+            unsent, self._unsent = self._unsent[:COMMANDS_TOGETHER], self._unsent[COMMANDS_TOGETHER:]
+            if self._unsent:
                 self._wake.set()
-            if attach or commands:
-                await call.write(pb.PlayRequest(attach=attach, commands=commands))
+            if attach or unsent:
+                request = pb.PlayRequest(attach=attach)
+                add = request.commands.add  # in its place, and the move as bytes: a message given would be copied
+                for sent in unsent:
+                    command = add(id=sent.id, handle=sent.seat.handle, prompt=sent.prompt)
+                    command.move.MergeFromString(sent.move)
+                await call.write(request)
 
     async def _read(self, call: Any) -> None:
         crowd = self._crowd
@@ -147,7 +149,8 @@ class UnaryMoves:
         self._crowd.spawn(self._submit(sent))
 
     async def _submit(self, sent: Sent) -> None:
-        request = pb.SubmitMoveRequest(token=sent.seat.token, prompt=sent.prompt, move=sent.move)
+        request = pb.SubmitMoveRequest(token=sent.seat.token, prompt=sent.prompt)
+        request.move.MergeFromString(sent.move)
         while True:
             try:
                 response = await self._crowd.stub.SubmitMove(request, timeout=10, wait_for_ready=True)

@@ -12,7 +12,7 @@ MAX_CACHED = 50_000
 _LEGAL = msgspec.json.Decoder(list[Raw])
 
 
-class Part(Struct):
+class Part(Struct, gc=False):
     """The game's part of a view: parsed, but kept as text until it is needed."""
 
     legal: Raw = Raw(b"[]")
@@ -58,11 +58,12 @@ class Sight:
                 ("part", Part | None, None),
             ],
             rename={"part": self.arm},
+            gc=False,  # it holds nothing that could hold it
         )
         self._view = view
         self.read: Any = msgspec.json.Decoder(view).decode
         """Returns the View that a message on NATS is. Raises msgspec.DecodeError."""
-        self._moves: dict[bytes, view_pb2.GameMove] = {}
+        self._moves: dict[bytes, bytes] = {}
 
     def of(self, message: view_pb2.View) -> View:
         """Return the View that a message of gRPC is."""
@@ -86,18 +87,20 @@ class Sight:
             return list(part.message.legal)
         return _LEGAL.decode(part.legal)
 
-    def move(self, legal: Any) -> view_pb2.GameMove:
-        """Return the message of one of the moves that `legal` gave."""
+    def move(self, legal: Any) -> bytes:
+        """Return the bytes of the GameMove that one of the moves is that `legal` gave."""
         if not isinstance(legal, Raw):
             if self.arm == wire.GENERIC:
-                return view_pb2.GameMove(generic=view_pb2.GenericGame(name=self.game, data=legal))
-            return view_pb2.GameMove(**{self.arm: legal})
+                message = view_pb2.GameMove(generic=view_pb2.GenericGame(name=self.game, data=legal))
+            else:
+                message = view_pb2.GameMove(**{self.arm: legal})
+            return message.SerializeToString()
         text = bytes(legal)
         move = self._moves.get(text)
         if move is None:
             if len(self._moves) >= MAX_CACHED:
                 self._moves.clear()
-            move = self._moves[text] = wire.move_from_json(self.game, text)
+            move = self._moves[text] = wire.move_from_json(self.game, text).SerializeToString()
         return move
 
 

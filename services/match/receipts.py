@@ -16,6 +16,7 @@ from typing import Protocol
 
 import msgspec
 import structlog
+from msgspec import Struct
 from nats.aio.msg import Msg
 from prometheus_client import Counter as Metric
 from redis.exceptions import RedisError
@@ -60,22 +61,17 @@ class Sink(Protocol):
         """Take the receipt of the command that was sent with this tag; called once a command, and must not raise."""
 
 
-class _Open:
+class _Open(Struct, eq=False, gc=False):  # made once a move: a struct takes a third of the time of a class
     """A command without a receipt."""
 
-    __slots__ = ("appended", "command", "deadline", "id", "partition", "sent", "sink", "tag")
-
-    def __init__(
-        self, number: int, partition: int, command: Command, sink: Sink, tag: int, sent: float, deadline: float
-    ) -> None:
-        self.id = number
-        self.partition = partition
-        self.command = command
-        self.sink = sink
-        self.tag = tag
-        self.sent = sent
-        self.deadline = deadline
-        self.appended = False
+    id: int
+    partition: int
+    command: Command
+    sink: Sink
+    tag: int
+    sent: float
+    deadline: float
+    appended: bool = False
 
 
 class _Single:

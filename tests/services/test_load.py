@@ -15,6 +15,8 @@ import typer
 from hdrh.histogram import HdrHistogram
 from typer.testing import CliRunner
 
+from croupier.v1 import match_service_pb2 as pb
+from croupier.v1 import view_pb2
 from engine import journal
 from engine.registry import AnyGame
 from services import wire
@@ -27,6 +29,7 @@ from services.load.cpu import Processes
 from services.load.crowd import Played
 from services.load.figures import Counts, Interval, Latency, Meter, histogram, quantile, sort
 from services.load.match import OpenMatch, Seat, Sent
+from services.load.moves import MoveStream
 from services.load.nats_listener import Listener, NatsError
 from services.load.pace import Closed, Schedule
 from services.load.page import page
@@ -259,7 +262,7 @@ def timo() -> AnyGame:
 
 def decide(real: Any, sent: Sent) -> int:
     """Do what the server would: return the version of the entry."""
-    _, text = wire.move_to_json(sent.move)
+    _, text = wire.move_to_json(view_pb2.GameMove.FromString(sent.move))
     number = sent.seat.number
     return real.move(number, real.seats[number].tenure, sent.prompt, text, real.at + 1)[0]
 
@@ -636,3 +639,40 @@ def test_a_url_with_a_password_is_refused_without_repeating_it():
     with pytest.raises(PlanError, match="CROUPIER_NATS_PASSWORD") as raised:
         plan(nats="nats://h1:1,nats://me:geheim@h2:2").check()
     assert "geheim" not in str(raised.value)
+
+
+def test_a_stream_writes_what_was_sent_and_once_more_when_it_opens_again():
+    async def run() -> None:
+        wrote: asyncio.Queue[pb.PlayRequest] = asyncio.Queue()
+
+        class Call:
+            def __init__(self) -> None:
+                self.broken = asyncio.Event()
+
+            async def write(self, request: pb.PlayRequest) -> None:
+                wrote.put_nowait(pb.PlayRequest.FromString(request.SerializeToString()))
+
+            async def read(self) -> None:
+                await self.broken.wait()
+
+            def cancel(self) -> None:
+                self.broken.set()
+
+        crowd: Any = SimpleNamespace(stub=SimpleNamespace(Play=lambda **_: Call()))
+        stream = MoveStream(crowd)
+        match: Any = SimpleNamespace(crowd=SimpleNamespace(sight=None))
+        seat = Seat(match, 0, "token", 1)
+        stream.attach(seat)
+        move = wire.move_from_json("timos_twist", b'{"play":{"card":"blue-7"}}')
+        stream.send(Sent(5, seat, 3, move.SerializeToString(), 0.0))
+
+        expected = pb.PlayRequest(
+            attach=[pb.Attach(handle=1, token="token")], commands=[pb.Command(id=5, handle=1, prompt=3, move=move)]
+        )
+        async with asyncio.timeout(10):
+            assert expected == await wrote.get()
+            stream.drop()
+            assert expected == await wrote.get()
+        await stream.close()
+
+    asyncio.run(run())
