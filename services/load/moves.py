@@ -149,8 +149,7 @@ class UnaryMoves:
         self._crowd.spawn(self._submit(sent))
 
     async def _submit(self, sent: Sent) -> None:
-        request = pb.SubmitMoveRequest(token=sent.seat.token, prompt=sent.prompt)
-        request.move.MergeFromString(sent.move)
+        request = submission(sent.seat, sent.prompt, sent.move)
         while True:
             try:
                 response = await self._crowd.stub.SubmitMove(request, timeout=10, wait_for_ready=True)
@@ -169,3 +168,10 @@ class UnaryMoves:
 def _name(reason: int) -> str:
     names = pb.RefusalReason
     return names.Name(reason) if reason in names.values() else str(reason)
+
+
+def submission(seat: Seat, prompt: int, move: bytes) -> pb.SubmitMoveRequest:
+    """Return the request that makes a seat's move, given as the bytes of a GameMove."""
+    request = pb.SubmitMoveRequest(token=seat.token, prompt=prompt)
+    request.move.MergeFromString(move)
+    return request

@@ -17,6 +17,7 @@ from croupier.v1 import match_service_pb2_grpc as pb_grpc
 from services.bus import FLUSH_TIMEOUT_S
 from services.client import open_channel
 from services.load.match import OpenMatch
+from services.load.moves import submission
 from services.load.nats_listener import Listener, NatsError
 from services.store import CONFIRM_MS, IO_TIMEOUT_S
 from tests.faults.field import LEASE_S, Field, Setup, free_bytes, start, until
@@ -83,7 +84,7 @@ async def _pester(field: Field) -> None:
             for seat in seats:
                 for legal in crowd.sight.legal(seat.view)[:1]:
                     move = crowd.sight.move(legal)
-                    request = pb.SubmitMoveRequest(token=seat.token, prompt=1_000_000, move=move)
+                    request = submission(seat, 1_000_000, move)
                     with contextlib.suppress(grpc.aio.AioRpcError):
                         await crowd.stub.SubmitMove(request, timeout=1)
         await asyncio.sleep(0.02)

@@ -18,6 +18,7 @@ from services.load.checks import Checked, check
 from services.load.crowd import Crowd
 from services.load.figures import Interval
 from services.load.match import OpenMatch
+from services.load.moves import submission
 from services.load.nats_listener import NatsError
 from services.load.plan import Plan, Share
 from services.play_stream import BROKEN, TRY_AGAIN, RefusedError, refused
@@ -258,7 +259,7 @@ class FickleMoves:
         self._crowd.spawn(self._submit(sent))
 
     async def _submit(self, sent: Any) -> None:
-        request = pb.SubmitMoveRequest(token=sent.seat.token, prompt=sent.prompt, move=sent.move)
+        request = submission(sent.seat, sent.prompt, sent.move)
         chance = sent.seat.match.chance
         for attempt in range(1000):
             call = self._stubs[attempt % len(self._stubs)].SubmitMove(request, timeout=10, wait_for_ready=True)

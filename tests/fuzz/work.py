@@ -1,6 +1,7 @@
 """What reading costs, told without a clock where that can be, and with one only to compare a text with a longer one."""
 
 import functools
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -50,12 +51,21 @@ def doings(run: Run) -> list[str]:
 
 
 def seconds(run: Run, best_of: int = 1) -> float:
-    """Return the least processor time of this thread, so that what else the machine does counts little."""
+    """Return the least processor time of this thread, so that what else the machine does counts little.
+
+    Without the garbage collector: what it takes depends on all that lives in this process.
+    """
     best = float("inf")
-    for _ in range(best_of):
-        began = time.thread_time()
-        run()
-        best = min(best, time.thread_time() - began)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(best_of):
+            began = time.thread_time()
+            run()
+            best = min(best, time.thread_time() - began)
+    finally:
+        if collecting:
+            gc.enable()
     return best
 
 
