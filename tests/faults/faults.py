@@ -12,7 +12,6 @@ import grpc
 import redis
 from msgspec import Struct
 
-from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc as pb_grpc
 from services.bus import FLUSH_TIMEOUT_S
 from services.client import open_channel
