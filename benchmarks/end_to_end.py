@@ -52,9 +52,10 @@ def figures(found: Report) -> dict[str, float]:
 
 
 def compare(matches: int, seconds: float, **more: Any) -> Report:
-    """Print a run beside the echo that does the same calls, and return it."""
+    """Print a run beside an echo, by default the one that does the same calls, and return it."""
     transport = more.get("transport", "play")
-    bare = "unary" if transport == "unary" else "shared" if more.get("streams", "match") == "process" else "stream"
+    alike = "unary" if transport == "unary" else "shared" if more.get("streams", "match") == "process" else "stream"
+    bare = more.pop("echo", None) or alike
     echo = floor(bare, matches, seconds)
     found = load(matches, seconds, **{"streams": "match", **more})
     print(line(f"{bare} echo", echo), flush=True)
@@ -83,6 +84,7 @@ def main() -> None:
     parser.add_argument("--transport", choices=("play", "unary"), default="play")
     parser.add_argument("--streams", choices=("match", "process", "both"), default="match")
     parser.add_argument("--views", choices=("nats", "grpc"), default="nats")
+    parser.add_argument("--echo", choices=("stream", "shared", "unary"), help="by default the one with the same calls")
     parser.add_argument("--connections", choices=("seat", "process"), default="seat")
     more = vars(parser.parse_args())
     counts, seconds, streams = more.pop("matches") or MATCHES, more.pop("seconds"), more.pop("streams")
