@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from engine.journal import Aborted, Moved
 from engine.match import Match
 from services.bus import NoAnswer
-from services.commands import Abort, Command, Leave, Start, partition_of
+from services.commands import Abort, Command, Leave, Start, Submit, partition_of
 from services.engine import worker as worker_module
 from services.engine.worker import Worker
 from services.local import NatsServer, RedisServer
@@ -411,6 +411,16 @@ class TestRedelivery:
 class TestOnItsWay:
     """A batch is on its way to NATS while the next one is decided."""
 
+    async def one_on_its_way(self, front: Intake, running: Running) -> tuple[list[Submit], list[int], list[int], Gate]:
+        """Return moves in three matches, the journals' lengths before, and the gate at which the first is held up."""
+        tables = [await front.match() for _ in range(3)]
+        moves = [(await front.next_move(seats))[1] for seats in tables]
+        lengths = [len((await front.recorded(move.match)).lines) for move in moves]
+        gate = running.bus.before["publish"] = Gate(when=telling)
+        numbers = await front.send_together(running, *moves)
+        await gate.closed_on_somebody()
+        return moves, lengths, numbers, gate
+
     @in_loop
     async def test_nothing_more_is_committed_before_the_batch_before_has_arrived(
         self, redis_url, nats_url, monkeypatch
@@ -418,12 +428,7 @@ class TestOnItsWay:
         monkeypatch.setattr(worker_module, "PART", 1)
         async with intake(redis_url, nats_url) as front:
             running = await front.owner()
-            tables = [await front.match() for _ in range(3)]
-            moves = [(await front.next_move(seats))[1] for seats in tables]
-            lengths = [len((await front.recorded(move.match)).lines) for move in moves]
-            gate = running.bus.before["publish"] = Gate(when=telling)
-            numbers = await front.send_together(running, *moves)
-            await gate.closed_on_somebody()
+            moves, lengths, numbers, gate = await self.one_on_its_way(front, running)
             await until(running.worker.deciding.locked)  # the second is decided, and waits for the first
             await asyncio.sleep(0.1)
             grown = [len((await front.recorded(move.match)).lines) for move in moves]
@@ -442,12 +447,7 @@ class TestOnItsWay:
             monkeypatch.setattr(worker_module, "PART", 1)
             async with intake(redis_url, nats_url) as front:
                 running = await front.owner()
-                tables = [await front.match() for _ in range(3)]
-                moves = [(await front.next_move(seats))[1] for seats in tables]
-                lengths = [len((await front.recorded(move.match)).lines) for move in moves]
-                gate = running.bus.before["publish"] = Gate(when=telling)
-                numbers = await front.send_together(running, *moves)
-                await gate.closed_on_somebody()
+                _, lengths, numbers, gate = await self.one_on_its_way(front, running)
                 if end == "crash":
                     await running.crash()
                     await front.owner()
