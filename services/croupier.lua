@@ -57,8 +57,8 @@ local writes = {
   expire = function(key, seconds) redis.call('EXPIRE', key, seconds) end,
 }
 
--- Whether a journal has this length and this last hash. Entries are <version + 1>-0 without gaps, so the last one's id
--- is the length.
+-- Whether a journal has just this length and this last hash: then it may go on, or go. Entries are <version + 1>-0
+-- without gaps, so the last one's id is the length.
 local function continues(journal, length, head)
   local last = redis.call('XREVRANGE', journal, '+', '-', 'COUNT', 1)[1]
   if not last then
@@ -114,11 +114,8 @@ end
 -- KEYS: journal, ended. ARGV: match, length and last hash of the journal that was archived, when it goes (Unix ms).
 -- Returns 1 if that journal goes at that time, at once if it is over, or has gone already; 0 if another one is there.
 local function drop(keys, args)
-  local length = redis.call('XLEN', keys[1])
-  if length > 0 then
-    local fields = redis.call('XREVRANGE', keys[1], '+', '-', 'COUNT', 1)[1][2]
-    local hash = fields[2] and fields[1] == 'hash' and fields[2] or fields[4]
-    if length ~= tonumber(args[2]) or hash ~= args[3] then
+  if redis.call('XLEN', keys[1]) > 0 then
+    if not continues(keys[1], args[2], args[3]) then
       return 0
     end
     redis.call('PEXPIREAT', keys[1], args[4])

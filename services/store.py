@@ -155,7 +155,7 @@ class Along:
         """Read the intakes of these partitions."""
         self.partitions = partitions
         self.found: list[Delivery] = []
-        """New commands; no fewer than could be read once the commit has returned."""
+        """New commands, once the commit has returned."""
 
 
 class Recorded(NamedTuple):

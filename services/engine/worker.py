@@ -43,8 +43,8 @@ CLOCK = b'"by":"clock"'
 FAULTS_UNTIL_ABORT = 2
 ATTEMPTS = 5
 THINKING_MS = 5
-"""How long a read waits while computer players decide. No read is left behind for later: what it took would be in the
-hands of nobody, and what came after it unread when the clock is looked at."""
+"""How long a read waits while computer players decide. No read is left behind for later: it would be one more that is
+under way when the clock is looked at."""
 PART = 48
 """So many commands are decided and committed together, if there are more: while clients, NATS and Redis have to do with
 one part, the next is decided."""
@@ -344,7 +344,7 @@ class Worker:
             for group in undecided:
                 log.error("commit_always_conflicts", match=group.match)
                 group.held.reread = True
-            await self._published()
+            await self._published()  # also if there was nothing to commit
             outcome = self._take_over(done, await self._owned(unreadable))
             self._publishing = asyncio.create_task(self._publish(outcome))
         await asyncio.sleep(0)  # so that it is sent before the next batch is decided
