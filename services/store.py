@@ -7,6 +7,7 @@ the owner's epoch, raised at every acquisition, fences off a worker that has los
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from msgspec import Struct
@@ -380,13 +381,14 @@ class Store:
         return {moves_key(partition): self._read_to.get(partition, START) for partition in partitions}
 
     def _found(self, streams: Iterable[tuple[bytes, Any]]) -> list[Delivery]:
-        """Take over what a read has found."""
+        """Take over what a read has found, in the order in which it came: no match waits longer for its partition."""
         deliveries: list[Delivery] = []
         for stream, entries in streams:
             partition = _partition(stream)
             again = partition in self._again_to and self._again(partition, entries)
             deliveries += [_delivery(partition, entry_id, fields, again) for entry_id, fields in entries]
             self._read_to[partition] = deliveries[-1].id
+        deliveries.sort(key=attrgetter("at"))
         return deliveries
 
     def _again(self, partition: int, entries: Any) -> bool:

@@ -198,6 +198,18 @@ class TestIntake:
             assert await store.read([], 1000) == []
 
     @in_loop
+    async def test_commands_of_several_partitions_are_read_in_the_order_in_which_they_came(self, url):
+        async with opened(url) as store:
+            sent = []
+            for partition in (2, 0, 1, 0, 2):
+                sent += await append(store, partition, 1)
+                await asyncio.sleep(0.003)  # the order is that of Redis' milliseconds
+            found = await store.read([0, 1, 2], 0)
+            assert reasons(found) == sent
+            assert [delivery.at for delivery in found] == sorted({delivery.at for delivery in found})
+            assert await store.read([0, 1, 2], 0) == []  # each partition was read to its own end
+
+    @in_loop
     async def test_appending_tells_how_long_each_intake_is(self, url):
         async with opened(url) as store:
             envelope = Envelope("s", 1, Abort(MATCH, ""))
