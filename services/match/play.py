@@ -4,7 +4,7 @@ Nothing here waits for one command: receipts come when they come, and those that
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import NamedTuple
 
 from croupier.v1 import match_service_pb2
@@ -81,9 +81,11 @@ class PlayStream:
             self._reader.cancel()
 
     async def run(
-        self, requests: AsyncIterator[match_service_pb2.PlayRequest]
-    ) -> AsyncGenerator[match_service_pb2.PlayResponse, None]:
-        """Give the answers to requests until these end and all is answered.
+        self,
+        requests: AsyncIterator[match_service_pb2.PlayRequest],
+        write: Callable[[match_service_pb2.PlayResponse], Awaitable[object]],
+    ) -> None:
+        """Write the answers to requests until these end and all is answered.
 
         Raises Interrupted at the end of a stream that was stopped. What was sent goes its way also when the stream
         breaks.
@@ -97,7 +99,7 @@ class PlayStream:
                 await self._ready.wait()
                 self._ready.clear()
                 while self._receipts or self._attached:
-                    yield self._take()
+                    await write(self._take())
                 if reader.done() and not self._in_flight:
                     break
         finally:
@@ -144,13 +146,17 @@ class PlayStream:
                     now, deadline = loop.time(), self._deadline()
                 if refused := self._send(command, now, deadline):
                     self._receipts.append((command.id, refused))
-            await self._breathe()
+            await self._drain()
 
     async def _breathe(self) -> None:
-        """Let others have their turn, and wait for a slow reader: a message of many parts has as many answers."""
+        """Let others have their turn within a message of many parts, which has as many answers."""
+        await self._drain()
+        await asyncio.sleep(0)
+
+    async def _drain(self) -> None:
+        """Have what is answered sent, and wait for a slow reader."""
         if self._receipts or self._attached:
             self._ready.set()
-        await asyncio.sleep(0)
         while len(self._receipts) + len(self._attached) > MAX_UNREAD:
             self._drained.clear()
             await self._drained.wait()

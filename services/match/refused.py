@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, aclosing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import grpc
@@ -186,20 +186,21 @@ def unary(method: Callable[[S, Q, Context], Awaitable[A]]) -> Callable[[S, Q, Co
     return call
 
 
-def streaming(method: Callable[[S, Q, Context], AsyncIterator[A]]) -> Callable[[S, Q, Context], AsyncIterator[A]]:
-    """As `unary`, for a call that answers with a stream; counts it while it is open."""
+def streaming(method: Callable[[S, Q, Context], Awaitable[None]]) -> Callable[[S, Q, Context], Any]:
+    """As `unary`, for a call that writes its answers to the context; counts it while it is open.
+
+    gRPC takes that as well as a generator, of which alone the types of generated code know.
+    """
 
     @functools.wraps(method)
-    async def call(self: S, request: Q, context: Context) -> AsyncIterator[A]:
+    async def call(self: S, request: Q, context: Context) -> None:
         streams = self.metrics.open_streams.labels(method=method.__name__)
         streams.inc()
         try:
             with self.limits.stream(context.peer()):
                 if isinstance(request, Unreadable):
                     request.refuse()
-                async with aclosing(method(self, request, context)) as responses:  # type: ignore[type-var]  # a generator
-                    async for response in responses:
-                        yield response
+                await method(self, request, context)
         except Exception as error:  # noqa: BLE001 - as in `unary`
             await _abort(self.metrics, method.__name__, context, error)
         finally:

@@ -225,7 +225,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         return pb.SubmitMoveResponse(version=receipt.version)
 
     @streaming
-    async def Play(self, request: AsyncIterator[pb.PlayRequest], context: Context) -> AsyncIterator[pb.PlayResponse]:
+    async def Play(self, request: AsyncIterator[pb.PlayRequest], context: Context) -> None:
         limit = self._settings.deadline_ms / 1000 - MARGIN_S
         loop = asyncio.get_running_loop()
 
@@ -242,9 +242,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         stream = PlayStream(self._tokens, self._courier, self._pace, deadline, stray)
         self._playing.add(stream)
         try:
-            async with aclosing(stream.run(request)) as responses:
-                async for response in responses:
-                    yield response
+            await stream.run(request, context.write)
         finally:
             self._playing.discard(stream)
 
@@ -268,20 +266,21 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         )
 
     @streaming
-    async def WatchView(self, request: pb.WatchViewRequest, context: Context) -> AsyncIterator[pb.WatchViewResponse]:
+    async def WatchView(self, request: pb.WatchViewRequest, context: Context) -> None:
         viewer = self._viewer(request.token)
         if self._stopping:
             raise Interrupted("this server stops; watch at another one")
         async with aclosing(self._views.watch(viewer, checks.since(request), self._patience(context))) as answers:
             async for answer in answers:
-                yield pb.WatchViewResponse(
+                response = pb.WatchViewResponse(
                     view=wire.view_from_json(answer.view),
                     missed=[wire.past_events_from_json(events) for events in answer.missed],
                     truncated=answer.truncated,
                 )
+                await context.write(response)
 
     @streaming
-    async def GetJournal(self, request: pb.GetJournalRequest, context: Context) -> AsyncIterator[pb.GetJournalResponse]:
+    async def GetJournal(self, request: pb.GetJournalRequest, context: Context) -> None:
         match = self._known(request.match)
         last = await self._past.end_of(match)
         await self._past.admit(match, checks.invite(request))
@@ -289,7 +288,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         if not 0 <= start <= last.version:
             raise Refused("UNKNOWN_VERSION", f"the match has the versions 0 to {last.version}", version=last.version)
         async for lines in self._past.lines_of(match, start, last.version + 1):
-            yield pb.GetJournalResponse(lines=lines)
+            await context.write(pb.GetJournalResponse(lines=lines))
 
     # --- what many calls do --------------------------------------------------------------------------------------
 

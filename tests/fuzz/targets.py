@@ -173,7 +173,12 @@ def play(data: bytes) -> None:
 
         async def run() -> None:
             stream = PlayStream(TOKENS, Nobody(), Pace(1_000_000), lambda: 0.0)  # type: ignore[arg-type]  # no courier
-            answers = [answer async for answer in stream.run(requests())]
+            answers: list[pb.PlayResponse] = []
+
+            async def write(answer: pb.PlayResponse) -> None:
+                answers.append(answer)
+
+            await stream.run(requests(), write)
             assert sum(len(answer.attached) for answer in answers) == len(request.attach)
             assert sum(len(answer.receipts) for answer in answers) == len(request.commands)
 

@@ -388,7 +388,11 @@ def test_a_message_of_many_parts_has_few_answers_waiting() -> None:
             yield pb.PlayRequest.FromString(PLAYS["commands of nobody"](LARGEST))
 
         stream = PlayStream(TOKENS, targets.Nobody(), Pace(1), lambda: 0.0)
-        waiting.extend([len(answer.receipts) + len(stream._receipts) async for answer in stream.run(requests())])
+
+        async def write(answer: pb.PlayResponse) -> None:
+            waiting.append(len(answer.receipts) + len(stream._receipts))
+
+        await stream.run(requests(), write)
 
     asyncio.run(run())
     assert sum(waiting) >= LARGEST // 2
