@@ -42,7 +42,7 @@ def rules(game: registry.AnyGame, seats: int, seed: int) -> Iterator[int]:
         for seat in everybody:
             encode(game.own(state, seat))
             game.move_json.encode_list(legal[seat])
-            game.event_json.encode_list(game.told(events, seat))
+        game.tellings(events)
         yield 1
 
 

@@ -283,6 +283,14 @@ class Game(ABC, Generic[O_, S_]):
             for event in events
         ]
 
+    def tellings(self, events: Sequence[Told]) -> tuple[bytes, dict[int, bytes]]:
+        """Return the JSON of the events as everybody may see them, and by seat for those that are told more."""
+        spell = self.event_json.encode_list
+        seats = [seat for event in events if isinstance(event, Whispered) for seat in event.seats]
+        if not seats:
+            return spell(events), {}
+        return spell(self.told(events, None)), {seat: spell(self.told(events, seat)) for seat in seats}
+
     def out(self, state: S_) -> tuple[int, ...]:
         """Return the seats that will not be asked anything again before the match ends; none in most games."""
         del state

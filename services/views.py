@@ -4,14 +4,14 @@ The keys are the fields of `croupier.v1.View` in its order, nulls written. What 
 entry; a seat's view differs from it in `seat`, `prompt`, `own`, `legal` and, if something was whispered, `events`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import UNSET, Struct
 
-from engine.game import Told, Whispered, encode
+from engine.game import Told, encode
 from engine.match import HUMAN, Match
 from services import wire
 from services.commands import view_subject
@@ -41,8 +41,8 @@ class _Public(NamedTuple):
     """The telling for everybody, a list."""
     own: tuple[bytes, ...]
     """Not public, but made with it: every player's own part."""
-    whispered: tuple[int, ...]
-    """Seats of the game that are told more."""
+    whispered: Mapping[int, bytes]
+    """The telling for seats of the game that are told more."""
 
 
 class ViewEncoder:
@@ -117,9 +117,7 @@ class ViewEncoder:
             public.text,
             public.own[i],
             match.game.move_json.encode_list(legal) if legal else b"[]",
-            match.game.event_json.encode_list(match.game.told(match.events, i))
-            if i in public.whispered
-            else public.events,
+            public.whispered.get(i, public.events),
         )
 
     def _now(self) -> _Public:
@@ -144,15 +142,15 @@ class ViewEncoder:
             self._arm,
         )
         if match.state is None:
-            return _Public(match.version, text + b"null}", b"[]", (), ())
-        told = match.events
+            return _Public(match.version, text + b"null}", b"[]", (), {})
+        events, whispered = game.tellings(match.events)
         projection = match.projection
         return _Public(
             match.version,
             b'%b{%b"table":%b,"own":' % (text, self._name, projection.table),
-            game.event_json.encode_list(game.told(told, None)) if told else b"[]",
+            events,
             projection.own,
-            tuple([seat for event in told if isinstance(event, Whispered) for seat in event.seats]),
+            whispered,
         )
 
     def _encode_seats(self) -> None:
