@@ -8,16 +8,16 @@ on the lease: two at once would write the same journals, and drop each only if t
 import asyncio
 import contextlib
 import secrets
-import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import structlog
 from redis.exceptions import RedisError
 
 from services import logs, tasks
 from services.archive import Archive, ArchiveDamaged, Ended, Unfit
+from services.lifecycle import Lifecycle, Ready
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import Drop, Store
@@ -179,33 +179,20 @@ class Archiver:
                 await self._store.no_archiver(self.name, held[0])
 
 
-async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
+async def serve(settings: Settings, ready: Ready) -> None:
     """Archive until SIGTERM or SIGINT; `ready` is told once it looks for matches.
 
     Raises StoreError for a Redis, StorageError for a storage that cannot be used.
     """
     assert settings.archive is not None
-    logs.configure(settings, "archive")
-    metrics = Metrics()
-    archive = Archive.at(settings.archive)
-    store = Store(settings)
-    try:
-        await store.open(functions=False)  # workers do, or the first call that misses them
-        archiver = Archiver(settings, store, archive, metrics)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, archiver.stop)
-        with contextlib.ExitStack() as stack:
-            endpoint = None
-            if settings.metrics_port is not None:
-                endpoint = stack.enter_context(metrics.serve(settings.metrics_host, settings.metrics_port))
-            ready({
-                "event": "ready", "service": "archive", "archiver": archiver.name,
-                "metrics": None if endpoint is None else f"http://{settings.metrics_host}:{endpoint.port}/metrics",
-            })  # fmt: skip
-            await archiver.run()
-    finally:
-        await store.close()
+    async with Lifecycle("archive", settings, ready) as life:
+        archive = Archive.at(settings.archive)
+        store = await life.store(functions=False)  # workers do, or the first call that misses them
+        archiver = Archiver(settings, store, archive, life.metrics)
+        life.end_by(archiver.stop)
+        life.show_metrics()
+        life.ready(archiver=archiver.name)
+        await archiver.run()
 
 
 async def once(settings: Settings, *, everything: bool, say: Callable[[int], None]) -> Pass:

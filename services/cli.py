@@ -20,6 +20,7 @@ from engine.refusals import UnknownGame
 from services import cli_archive, cli_audit, cli_journal, cli_load, cli_play
 from services.cli_arena import arena_command
 from services.journals import here
+from services.lifecycle import Ready
 from services.local import LocalProcessError
 from services.redis_servers import StoreError
 from services.settings import Durability, Settings, SettingsError, load, settings_table
@@ -42,7 +43,7 @@ SERVICES = "Services"
 JOURNALS = "Journals"
 PLAY = "Playing"
 
-Serve = Callable[[Settings, Callable[[dict[str, Any]], None]], Coroutine[Any, Any, None]]
+Serve = Callable[[Settings, Ready], Coroutine[Any, Any, None]]
 
 
 @app.callback()

@@ -1,7 +1,6 @@
 """`croupier load` on the command line; `cli.py` calls `register`."""
 
 import os
-import ssl
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -10,7 +9,7 @@ import msgspec
 import typer
 from rich.console import Console
 
-from services.cli_servers import Authority, NatsUrl
+from services.cli_servers import Authority, NatsUrl, NoAuthorityError, certificates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,12 +118,11 @@ def load(
             raise PlanError("say how long to measure: --for 60s")
         if closed and rate is not None:
             raise PlanError("--closed and --rate: one of them")
-        if ca is not None and server is None:
-            raise PlanError("--ca is of a --server")
+        authority = certificates(ca, server)
         plan = Plan(
             server=server or "",
-            nats=nats or url_beside(server or "", tls=ca is not None),
-            ca="" if ca is None else _certificate(ca),
+            nats=nats or url_beside(server or "", tls=bool(authority)),
+            ca=authority,
             game=game,
             options=dict(_pair(text, "--option") for text in option or ()),
             matches=matches,
@@ -154,7 +152,7 @@ def load(
         )
         _writable(json, html)
         found = run(wish, console)
-    except PlanError as error:
+    except (PlanError, NoAuthorityError) as error:
         _fail(str(error), USAGE)
     except (LocalProcessError, OSError) as error:
         _fail(str(error), 1)
@@ -169,18 +167,6 @@ def load(
     if html is not None:
         html.write_text(page(found), "utf-8")
     raise typer.Exit(0 if found.good else 1)
-
-
-def _certificate(path: Path) -> str:
-    """Return the text of a file of certificates. Raises PlanError."""
-    from services.load.plan import PlanError  # noqa: PLC0415 - as above
-
-    try:
-        text = path.read_text("ascii")
-        ssl.create_default_context(cadata=text)
-    except (OSError, ValueError, ssl.SSLError) as error:
-        raise PlanError(f"--ca: {path} is no certificate in PEM: {error}") from None
-    return text
 
 
 def _join(address: str) -> NoReturn:

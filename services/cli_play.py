@@ -1,6 +1,5 @@
 """`croupier play` on the command line; `cli.py` calls `register`."""
 
-import ssl
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from services.cli_servers import Authority, NatsUrl
+from services.cli_servers import Authority, NatsUrl, NoAuthorityError, certificates
 
 USAGE = 2
 
@@ -74,15 +73,11 @@ def play(
     if join is not None and (create or server is None):
         err.print("croupier play: --join needs --server, and does not go with --create", style="red")
         raise typer.Exit(USAGE)
-    if ca is not None and server is None:
-        err.print("croupier play: --ca is of a --server", style="red")
-        raise typer.Exit(USAGE)
-    if ca is not None:
-        try:
-            ssl.create_default_context(cafile=ca)
-        except (OSError, ValueError):
-            err.print(f"croupier play: --ca: {ca} is no certificate in PEM", style="red", markup=False, soft_wrap=True)
-            raise typer.Exit(USAGE) from None
+    try:
+        authority = certificates(ca, server)
+    except NoAuthorityError as error:
+        err.print(f"croupier play: {error}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(USAGE) from None
     if nats is not None and not nats.startswith(("nats://", "tls://")):
         err.print("croupier play: --nats is a nats:// or tls:// URL", style="red")
         raise typer.Exit(USAGE)
@@ -102,7 +97,7 @@ def play(
         name=name,
         server=server,
         nats=nats,
-        ca=ca.read_bytes() if ca else None,
+        ca=authority.encode() or None,
         options=option or (),
         clock_s=clock,
         bots=[level.strip().lower() for level in bots.split(",") if level.strip()] if bots else (),

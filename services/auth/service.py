@@ -1,47 +1,27 @@
 """The auth service: one process that answers NATS' questions who may connect. Run as many as you like."""
 
 import asyncio
-import contextlib
-import signal
-from collections.abc import Callable
-from typing import Any
 
-import structlog
-
-from services import logs
 from services.auth.callout import Callout
 from services.auth.nats_jwt import CurveKey, Issuer, NotNatsToken
-from services.bus import Access, Bus
+from services.lifecycle import Lifecycle, Ready
 from services.metrics import Metrics
 from services.settings import Settings, SettingsError
 from services.tokens import Tokens
 
-log = structlog.get_logger()
 
-
-async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
+async def serve(settings: Settings, ready: Ready) -> None:
     """Run the auth service until SIGTERM or SIGINT; `ready` is told once it answers.
 
     Raises SettingsError for a key that is missing or none.
     """
-    logs.configure(settings, "auth")
-    metrics = Metrics()
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
-    callout = callout_of(settings, metrics)
-    async with contextlib.AsyncExitStack() as stack:
-        bus = await Bus.connect(settings.nats_url, "croupier-auth", Access.of(settings))
-        stack.push_async_callback(bus.close)
-        await callout.listen(bus)
-        endpoint = None
-        if settings.metrics_port is not None:
-            endpoint = stack.enter_context(metrics.serve(settings.metrics_host, settings.metrics_port))
-        ready({
-            "event": "ready", "service": "auth",
-            "metrics": None if endpoint is None else f"http://{settings.metrics_host}:{endpoint.port}/metrics",
-        })  # fmt: skip
+    async with Lifecycle("auth", settings, ready) as life:
+        stopping = asyncio.Event()
+        life.end_by(stopping.set)
+        callout = callout_of(settings, life.metrics)
+        await callout.listen(await life.bus())
+        life.show_metrics()
+        life.ready()
         await stopping.wait()
 
 

@@ -8,24 +8,23 @@ next is decided, but it is committed only after the first has arrived. A commit 
 import asyncio
 import contextlib
 import secrets
-import signal
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 import structlog
 from redis.exceptions import RedisError
 
 from engine.refusals import Internal
-from services import collector, logs
-from services.bus import Access, Bus, BusDown
+from services import collector
+from services.bus import Bus, BusDown
 from services.commands import ENVELOPES, Envelope, Receipt, Submit, is_match_id, pack, partition_of
 from services.engine.leases import Held, Leases
 from services.engine.live import Limits, Live, Message
 from services.engine.queries import Queries
 from services.engine.thinkers import Decision, Thinkers
+from services.lifecycle import Lifecycle, Ready
 from services.metrics import Metrics
 from services.redis_servers import StoreError
 from services.sealing import Sealer
@@ -674,29 +673,15 @@ def any_lobby_line(live: Live) -> bool:
     return live.committed == 0 or f"{live.match.id}:lobby" in live.due
 
 
-async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
+async def serve(settings: Settings, ready: Ready) -> None:
     """Run a worker until SIGTERM or SIGINT; `ready` is told once it takes commands.
 
     Raises SettingsError without a key for seeds, StoreError for a server that cannot be used.
     """
-    logs.configure(settings, "engine")
-    metrics = Metrics()
-    store = await Store(settings).open()
-    bus = await Bus.connect(settings.nats_url, "croupier-engine", Access.of(settings))
-    worker = Worker(settings, store, bus, metrics)
-    collector.calm()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, worker.stop)
-    endpoint = None if settings.metrics_port is None else metrics.serve(settings.metrics_host, settings.metrics_port)
-    ready({
-        "event": "ready", "service": "engine", "worker": worker.name,
-        "metrics": None if endpoint is None else f"http://{settings.metrics_host}:{endpoint.port}/metrics",
-    })  # fmt: skip
-    try:
+    async with Lifecycle("engine", settings, ready) as life:
+        worker = Worker(settings, await life.store(), await life.bus(), life.metrics)
+        collector.calm()
+        life.end_by(worker.stop)
+        life.show_metrics()
+        life.ready(worker=worker.name)
         await worker.run()
-    finally:
-        if endpoint is not None:
-            endpoint.close()
-        await bus.close()
-        await store.close()

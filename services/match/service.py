@@ -2,9 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
-from collections.abc import Callable
-from typing import Any
 
 import grpc
 import structlog
@@ -13,10 +10,11 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from redis.exceptions import RedisError
 
 from croupier.v1 import match_service_pb2, match_service_pb2_grpc
-from services import collector, logs, tasks
+from services import collector, tasks
 from services.archive import Archive
-from services.bus import Access, Bus
+from services.bus import Bus
 from services.commands import ANSWERS_TO_MATCH
+from services.lifecycle import Lifecycle, Ready
 from services.match.past import Past
 from services.match.receipts import Courier
 from services.match.refused import guarded, limited, readable
@@ -131,34 +129,21 @@ def _credentials(settings: Settings) -> grpc.ServerCredentials | None:
     )
 
 
-async def serve(settings: Settings, ready: Callable[[dict[str, Any]], None]) -> None:
+async def serve(settings: Settings, ready: Ready) -> None:
     """Run the match service until SIGTERM or SIGINT; `ready` is told once it takes calls.
 
     Raises SettingsError without a key for tokens, StoreError for a server and StorageError for an archive that cannot
     be used, RuntimeError or OSError for an address that cannot be had.
     """
-    logs.configure(settings, "match")
-    metrics = Metrics()
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
-    async with contextlib.AsyncExitStack() as stack:
-        store = Store(settings)
-        stack.push_async_callback(store.close)
-        await store.open(functions=False)
-        bus = await Bus.connect(settings.nats_url, "croupier-match", Access.of(settings, ANSWERS_TO_MATCH))
-        stack.push_async_callback(bus.close)
-        front = Front(settings, store, bus, metrics)
-        endpoint = None
-        if settings.metrics_port is not None:
-            endpoint = stack.enter_context(metrics.serve(settings.metrics_host, settings.metrics_port))
-        stack.push_async_callback(front.stop)
+    async with Lifecycle("match", settings, ready) as life:
+        stopping = asyncio.Event()
+        life.end_by(stopping.set)
+        store = await life.store(functions=False)
+        front = Front(settings, store, await life.bus(ANSWERS_TO_MATCH), life.metrics)
+        life.show_metrics()
+        life.push_async_callback(front.stop)
         port = await front.start()
         collector.calm()
-        ready({
-            "event": "ready", "service": "match", "grpc": f"{settings.grpc_host}:{port}",
-            "metrics": None if endpoint is None else f"http://{settings.metrics_host}:{endpoint.port}/metrics",
-        })  # fmt: skip
+        life.ready(grpc=f"{settings.grpc_host}:{port}")
         await stopping.wait()
         log.info("draining", seconds=settings.drain_s)

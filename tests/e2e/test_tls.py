@@ -104,9 +104,11 @@ def test_a_ca_or_a_url_that_is_none_is_named(command: str, tmp_path: Path) -> No
     from services.cli import app
 
     (tmp_path / "none.crt").write_text("no certificate")
+    (tmp_path / "empty.crt").touch()
     cases = [(["--ca", str(tmp_path / "none.crt")], "--ca is of a --server")]
     cases.append((["--server", "127.0.0.1:1", "--nats", "wss://a:1"], "nats:// or tls:// URL"))
     cases.append((["--server", "127.0.0.1:1", "--ca", str(tmp_path / "none.crt")], "no certificate in PEM"))
+    cases.append((["--server", "127.0.0.1:1", "--ca", str(tmp_path / "empty.crt")], "no certificate in PEM"))
     for arguments, said in cases:
         extra = ["--for", "1s"] if command == "load" else ["timos_twist"]
         result = CliRunner().invoke(app, [command, *extra, *arguments], env={"COLUMNS": "200"})
