@@ -49,6 +49,8 @@ from tests.services.guard import AS_ENGINE, AS_MATCH
 SEED_KEY = "5eed" * 16
 PATIENCE_S = 20
 """For what has to happen; no test passes by waiting this long."""
+NEVER = 1 << 50
+"""A time (Unix ms) that does not come."""
 Hook = Callable[..., Awaitable[None]]
 _numbers = itertools.count(1)
 
@@ -281,11 +283,13 @@ class Intake:
         return running
 
     async def take_over(self, match: str, worker: str = "another") -> Lease:
-        """Take a match's partition by force, as the next owner does once a lease has run out."""
+        """Take a match's partition by force, until it is released, as the next owner does once a lease has run out.
+
+        The name goes first: with it the owner before can neither renew nor take anew, however the two are interleaved.
+        """
         partition = partition_of(match)
-        await peek(self.store, "HSET", owner_key(partition), "until", 0)
-        (lease,) = await self.store.acquire(worker, [partition])
-        return lease
+        await peek(self.store, "HSET", owner_key(partition), "worker", worker, "until", NEVER)
+        return Lease(partition, await peek(self.store, "HINCRBY", owner_key(partition), "epoch", 1))
 
     # --- commands ------------------------------------------------------------------------------------------------
 
@@ -478,7 +482,10 @@ def encoded(match: Match, move: Any) -> bytes:
 
 @asynccontextmanager
 async def intake(redis_url: str, nats_url: str, **changes: Any) -> AsyncIterator[Intake]:
-    """A match service without a worker; workers started through it are stopped at the end."""
+    """A match service without a worker; workers started through it are stopped at the end.
+
+    After a failure they crash instead: one that is held up at a gate could not stop, and would hide what failed.
+    """
     structlog.configure(processors=[structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)])
     settings = settings_for(redis_url, nats_url, **changes)
     store = await Store(settings).open()
@@ -487,9 +494,15 @@ async def intake(redis_url: str, nats_url: str, **changes: Any) -> AsyncIterator
     await front.listen()
     try:
         yield front
-    finally:
+    except BaseException:
+        for running in front.workers:
+            with contextlib.suppress(Exception):
+                await running.crash()
+        raise
+    else:
         for running in front.workers:
             with contextlib.suppress(asyncio.CancelledError):
                 await running.stop()
+    finally:
         await bus.close()
         await store.close()
