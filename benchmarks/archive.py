@@ -22,7 +22,8 @@ from engine import registry
 from engine.journal import Line
 from services.archive import Archive, Ended
 from services.commands import match_id, partition_of
-from services.local import RedisServer, ServiceProcess
+from services.local import RedisServer
+from services.local_process import ServiceProcess
 from services.settings import Durability, load
 from services.store import Store, ended_key, journal_key
 

@@ -29,7 +29,8 @@ from engine.journal import Line
 from services.commands import RECEIPTS, Envelope, Submit, match_id, partition_of
 from services.load.cpu import cpu_of
 from services.load.nats_listener import Listener
-from services.local import NatsServer, RedisServer, ServiceProcess
+from services.local import NatsServer, RedisServer
+from services.local_process import ServiceProcess
 from services.sealing import Sealer
 from services.settings import PREFIX, Durability, Settings
 from services.store import Commit, Lease, Store

@@ -23,7 +23,7 @@ from benchmarks.end_to_end import wish
 from services.load.cpu import Processes
 from services.load.report import Report
 from services.load.run import SEAT_RATE, measure_stack
-from services.local import ServiceProcess
+from services.local_process import ServiceProcess
 from services.settings import PREFIX
 from services.stack import Stack
 

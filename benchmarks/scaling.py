@@ -26,7 +26,7 @@ from services.load.cpu import cpu_of
 from services.load.plan import Plan
 from services.load.report import Report
 from services.load.run import SEAT_RATE, Wish, measure_stack
-from services.local import ServiceProcess
+from services.local_process import ServiceProcess
 from services.settings import PREFIX
 from services.stack import Stack
 

@@ -21,7 +21,7 @@ from services import cli_archive, cli_audit, cli_journal, cli_load, cli_play
 from services.cli_arena import arena_command
 from services.journals import here
 from services.lifecycle import Ready
-from services.local import LocalProcessError
+from services.local_process import LocalProcessError
 from services.redis_servers import StoreError
 from services.settings import Durability, Settings, SettingsError, load, settings_table
 from services.storage import StorageError

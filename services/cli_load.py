@@ -110,7 +110,7 @@ def load(
     from services.bus import url_beside  # noqa: PLC0415 - gRPC and NATS load only where they are needed
     from services.load.plan import Plan, PlanError, seconds  # noqa: PLC0415 - as above
     from services.load.run import Wish, run  # noqa: PLC0415 - as above
-    from services.local import LocalProcessError  # noqa: PLC0415 - as above
+    from services.local_process import LocalProcessError  # noqa: PLC0415 - as above
 
     console = Console(highlight=False)
     try:

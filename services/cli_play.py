@@ -64,7 +64,7 @@ def play(
     --bots clever,ruthless seats two computer players. A match against computer players alone has a game code, told at
     the top of the table and at the end: --code deals the same cards again, to players who decide as they did.
     """
-    from services.local import LocalProcessError  # noqa: PLC0415 - gRPC loads only where it is needed
+    from services.local_process import LocalProcessError  # noqa: PLC0415 - gRPC loads only where it is needed
     from services.play import play as play_match  # noqa: PLC0415 - as above
     from services.play_wish import CannotPlayError, Wish, default_language  # noqa: PLC0415 - as above
 

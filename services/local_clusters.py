@@ -12,7 +12,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from services.local import LOOPBACK, LocalProcess, LocalProcessError, NatsServer, RedisServer, free_port
+from services.local import LOOPBACK, NatsServer, RedisServer, free_port
+from services.local_process import LocalProcess, LocalProcessError
 from services.settings import Durability
 
 Node = TypeVar("Node", RedisServer, NatsServer)

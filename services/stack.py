@@ -15,7 +15,8 @@ from typing import Self
 
 from services.auth.server_config import ServerAccess
 from services.journals import ADDRESSES, OBSERVER
-from services.local import LocalProcessError, NatsServer, RedisServer, ServiceProcess, free_port
+from services.local import NatsServer, RedisServer, free_port
+from services.local_process import LocalProcessError, ServiceProcess
 from services.settings import PREFIX, Durability
 
 KEYS = {

@@ -22,7 +22,7 @@ from services.load.figures import quantile
 from services.load.plan import Plan, PlanError
 from services.load.report import Report, report
 from services.load.talk import OPERATOR_KEY, SECRET, split
-from services.local import LocalProcessError, ServiceProcess
+from services.local_process import LocalProcessError, ServiceProcess
 from services.settings import PREFIX, Durability
 from services.stack import Stack
 

@@ -19,7 +19,8 @@ from redis.retry import Retry
 from croupier.v1 import match_service_pb2 as pb
 from engine.audit import audit
 from services.commands import partition_of
-from services.local import RedisServer, ServiceProcess, redis_program
+from services.local import RedisServer, redis_program
+from services.local_process import ServiceProcess
 from services.settings import Durability
 from services.stack import Stack
 from services.store import (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from services.local import ServiceProcess
+from services.local_process import ServiceProcess
 from services.stack import Stack
 
 pytest.register_assert_rewrite("tests.e2e.table")

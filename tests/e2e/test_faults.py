@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from services.client import Client
-from services.local import LocalProcess
+from services.local_process import LocalProcess
 from services.stack import Stack
 from tests.e2e.conftest import address
 from tests.e2e.table import Played, assert_sound, awaited, begin, connected, until

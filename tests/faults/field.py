@@ -17,7 +17,8 @@ from typing import Any, Self
 import redis
 from msgspec import Struct
 
-from services.local import LocalProcess, NatsServer, ServiceProcess, free_port
+from services.local import NatsServer, free_port
+from services.local_process import LocalProcess, ServiceProcess
 from services.settings import Durability
 from services.stack import Stack
 from services.store import WORKERS

@@ -19,7 +19,8 @@ from services import archiver as archivers
 from services.archive import Archive
 from services.archiver import Archiver
 from services.cli import app
-from services.local import RedisServer, ServiceProcess
+from services.local import RedisServer
+from services.local_process import ServiceProcess
 from services.metrics import Metrics
 from services.settings import Durability, load
 from services.storage import Folder

@@ -8,7 +8,7 @@ import pytest
 
 from services.bus import NoAnswer
 from services.engine.leases import RENEWALS_PER_LEASE, Leases, share
-from services.local import ServiceProcess
+from services.local_process import ServiceProcess
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import WORKERS, owner_key

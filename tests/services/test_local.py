@@ -16,20 +16,9 @@ import nats
 import pytest
 import redis
 
-from services import local
-from services.local import (
-    FolderInUseError,
-    LocalProcessError,
-    NatsServer,
-    RedisServer,
-    ServerNotFoundError,
-    ServiceProcess,
-    StartError,
-    free_port,
-    nats_program,
-    redis_program,
-    says_ready,
-)
+from services import local, local_process
+from services.local import NatsServer, RedisServer, ServerNotFoundError, free_port, nats_program, redis_program
+from services.local_process import FolderInUseError, LocalProcessError, ServiceProcess, StartError, says_ready
 from services.settings import Durability
 
 EVERYSEC = Durability("everysec")
@@ -151,14 +140,14 @@ class TestRedisServer:
             RedisServer(tmp_path, durability=Durability("replicas", 1))
 
     def test_a_second_one_on_the_same_folder_is_refused(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(local, "LOCK_WAIT_S", 0)
+        monkeypatch.setattr(local_process, "LOCK_WAIT_S", 0)
         with RedisServer(tmp_path) as first:
             with pytest.raises(FolderInUseError, match="another redis works in"):
                 RedisServer(tmp_path).start()
             assert first.running
 
     def test_a_folder_is_refused_for_as_long_as_an_orphan_works_in_it(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(local, "LOCK_WAIT_S", 0)
+        monkeypatch.setattr(local_process, "LOCK_WAIT_S", 0)
         with RedisServer(tmp_path) as server:
             server._release_folder()  # as the death of the parent does
             with pytest.raises(FolderInUseError):
