@@ -23,7 +23,7 @@ from services.settings import Settings
 from services.store import Drop, Store
 
 SETTLE_MS = 5_000
-"""A match is not archived before this time after its end: Redis may lose the last second of what it was told."""
+"""A match is not archived before this time after its end: Redis may lose the last two seconds of what it was told."""
 PUT_OFF_MS = 600_000
 """When a match is looked at again that could not be archived."""
 LEASE_MS = 15_000

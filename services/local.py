@@ -144,7 +144,7 @@ class RedisServer(_Server):
 
     Its data lies in `data_dir/redis`: an append-only file, synced each second, before every answer (`fsync`) or absent
     (`memory`, where a restart loses everything). What it answered before `kill` is there after `restart`, unless
-    `memory`.
+    `memory`; or `everysec` and the disk was busy: it writes up to two seconds later then.
 
     Args:
         data_dir: the folder; made if it is not there.

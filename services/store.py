@@ -186,15 +186,20 @@ class Store:
         self._confirmation = confirmation(settings.durability)
 
     async def open(self, *, functions: bool = True) -> Self:
-        """Check the servers and bring the functions and the number of partitions there. Raises StoreError.
+        """Check the servers and bring the functions and the number of partitions there.
 
         `functions`: False leaves the functions as they are, for who calls none or may load none (`deploy/redis.conf`).
+        Raises StoreError; after any error nothing is left open.
         """
-        for info in await self._infos():
-            check_server(info, self.durability, cluster=self._settings.redis_cluster)
-        if functions:
-            await self.load_functions()
-        await self._check_partitions()
+        try:
+            for info in await self._infos():
+                check_server(info, self.durability, cluster=self._settings.redis_cluster)
+            if functions:
+                await self.load_functions()
+            await self._check_partitions()
+        except BaseException:
+            await self.close()
+            raise
         return self
 
     async def close(self) -> None:

@@ -88,8 +88,12 @@ def redis_cluster_url(redis_cluster: RedisCluster) -> str:
 @pytest.fixture
 def redis_url(request: pytest.FixtureRequest) -> str:
     """The URL of a server as empty as a new one: no keys and no function libraries."""
-    if CLUSTERS:
-        return str(request.getfixturevalue("redis_cluster_url"))
+    return str(request.getfixturevalue("redis_cluster_url" if CLUSTERS else "one_redis_url"))
+
+
+@pytest.fixture
+def one_redis_url(request: pytest.FixtureRequest) -> str:
+    """As `redis_url`, and never a cluster: for what only one server does."""
     server: RedisServer | ContainedServer = request.getfixturevalue(
         "redis_container" if containers.WANTED else "redis_server"
     )

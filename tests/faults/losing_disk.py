@@ -4,10 +4,13 @@ A library, loaded before the C library's, notes how long a file was at its last 
 system would do with names is left out: a file that was renamed stays so.
 """
 
+import contextlib
 import struct
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import redis
 
 from services.local import RedisServer
 from tests.faults.jumping_clock import compiler
@@ -23,12 +26,14 @@ _SOURCE = r"""
 #include <unistd.h>
 
 static int synced(long call, int file) {
+    const char *folder = getenv("CROUPIER_TEST_DISK");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/busy", folder ? folder : "");
+    while (folder && !access(path, F_OK)) usleep(1000);
     struct stat before;
     int unknown = fstat(file, &before);
     int failed = syscall(call, file);
-    const char *folder = getenv("CROUPIER_TEST_DISK");
     if (failed || unknown || !folder) return failed;
-    char path[4096];
     snprintf(path, sizeof path, "%s/%llu", folder, (unsigned long long)before.st_ino);
     int note = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     int64_t size = before.st_size;
@@ -59,6 +64,16 @@ class LosingDisk:
     def environment(self) -> dict[str, str]:
         return {"LD_PRELOAD": str(self._library), "CROUPIER_TEST_DISK": str(self._notes)}
 
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """Meanwhile no sync comes to its end."""
+        mark = self._notes / "busy"
+        mark.touch()
+        try:
+            yield
+        finally:
+            mark.unlink()
+
     def lose(self, folder: Path) -> int:
         """Cut the files of a folder to what was synced of them, their writer dead; return how many bytes went."""
         lost = 0
@@ -82,3 +97,10 @@ class PreloadedRedis(RedisServer):
         libraries = ":".join(one["LD_PRELOAD"] for one in self.preloaded)
         merged = {key: value for one in self.preloaded for key, value in one.items()}
         return {**super()._environment(), **merged, **({"LD_PRELOAD": libraries} if libraries else {})}
+
+
+def wait_until_written(server: RedisServer) -> None:
+    """Return once its append-only file has what it answered: with `everysec` it puts that off while its disk syncs."""
+    with redis.Redis.from_url(server.url) as client:
+        while client.info("persistence")["aof_buffer_length"]:
+            pass

@@ -20,6 +20,7 @@ from services import local, local_process
 from services.local import NatsServer, RedisServer, ServerNotFoundError, free_port, nats_program, redis_program
 from services.local_process import FolderInUseError, LocalProcessError, ServiceProcess, StartError, says_ready
 from services.settings import Durability
+from tests.faults.losing_disk import wait_until_written
 
 EVERYSEC = Durability("everysec")
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
@@ -90,11 +91,12 @@ class TestRedisServer:
             assert client.config_get("appendfsync") == {"appendfsync": "always"}
             assert client.waitaof(1, 0, 0) == [1, 0]
 
-    def test_what_it_answered_before_a_kill_is_there_after_the_restart_at_the_same_address(self, tmp_path):
+    def test_what_it_has_written_before_a_kill_is_there_after_the_restart_at_the_same_address(self, tmp_path):
         with RedisServer(tmp_path) as server:
             url = server.url
             with client_of(server) as client:
                 client.set("a", "1")
+            wait_until_written(server)
             server.kill()
             assert not server.running
             assert server.exit_code == -signal.SIGKILL

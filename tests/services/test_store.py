@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import hashlib
 from contextlib import asynccontextmanager
 
@@ -693,6 +694,17 @@ class TestServer:
                 pass
         async with opened(url, partitions=8):
             pass
+
+    @in_loop
+    async def test_what_cannot_be_opened_leaves_no_connection_behind(self, url):
+        """One that is collected while it is open fails the test."""
+        async with opened(url, partitions=8):
+            pass
+        store = Store(settings_for(url, "nats://127.0.0.1:1", partitions=4))
+        with pytest.raises(StoreError):
+            await store.open()
+        del store
+        gc.collect()
 
 
 class TestDurability:

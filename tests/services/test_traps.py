@@ -486,8 +486,9 @@ class TestOnItsWay:
             assert [receipt.reason for receipt in await front.answers(numbers)] == [None, None]
 
     @in_loop
-    async def test_a_command_that_comes_during_a_commit_is_read_along_with_it(self, redis_url, nats_url):
-        async with intake(redis_url, nats_url) as front:
+    async def test_a_command_that_comes_during_a_commit_is_read_along_with_it(self, one_redis_url, nats_url):
+        """By one server; in a cluster a commit goes to some primaries, and the next read finds the command."""
+        async with intake(one_redis_url, nats_url) as front:
             running = await front.owner()
             tables = [await front.match() for _ in range(2)]
             first, second = [(await front.next_move(seats))[1] for seats in tables]
