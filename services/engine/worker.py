@@ -8,38 +8,32 @@ next is decided, but it is committed only after the first has arrived. A commit 
 import asyncio
 import contextlib
 import secrets
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 import structlog
 from redis.exceptions import RedisError
 
-from engine.refusals import Internal
 from services import collector
 from services.bus import Bus, BusDown
-from services.commands import ENVELOPES, Envelope, Receipt, Submit, is_match_id, pack, partition_of
+from services.commands import ENVELOPES, is_match_id, partition_of
+from services.engine.batch import Group, Item, Outcome
 from services.engine.leases import Held, Leases
-from services.engine.live import Limits, Live, Message
+from services.engine.live import Live
+from services.engine.matches import Matches
 from services.engine.queries import Queries
 from services.engine.thinkers import Decision, Thinkers
 from services.lifecycle import Lifecycle, Ready
 from services.metrics import Metrics
 from services.redis_servers import StoreError
-from services.sealing import Sealer
 from services.settings import Settings
-from services.signatures import signer
-from services.store import Along, Commit, Delivery, Store
+from services.store import Along, Delivery, Store
 
 log = structlog.get_logger()
 
 RETRY_S = 0.2
 TICK_S = 1.0
 DUE_BATCH = 256
-CLOCK = b'"by":"clock"'
-"""Stands so in a line only where the clock moved: inside a string its quotes would be escaped."""
-FAULTS_UNTIL_ABORT = 2
 ATTEMPTS = 5
 THINKING_MS = 5
 """How long a read waits while computer players decide. No read is left behind for later: it would be one more that is
@@ -47,56 +41,6 @@ under way when the clock is looked at."""
 PART = 48
 """So many commands are decided and committed together, if there are more: while clients, NATS and Redis have to do with
 one part, the next is decided."""
-RECEIPTS_BYTES = 256 * 1024
-"""A message of more receipts is split; NATS takes none above its limit, 1 MB unless configured."""
-
-Counted = tuple[str, str | None, str]
-"""What is counted of a command: its kind, for a move its game, and its result."""
-
-
-@dataclass(slots=True)
-class Item:
-    """Something to decide: a command, a member of `due`, or what a computer player decided on one."""
-
-    delivery: Delivery | None
-    envelope: Envelope | None
-    member: str = ""
-    redelivered: bool = False
-    decision: Decision | None = None
-
-
-@dataclass(slots=True)
-class Group:
-    """What a batch holds for one match, in order, and what was decided."""
-
-    match: str
-    held: Held
-    items: list[Item] = field(default_factory=list)
-    live: Live | None = None
-    receipts: list[tuple[Item, Receipt]] = field(default_factory=list)
-    again: list[Message] = field(default_factory=list)
-    """Views of entries that were committed before, but may not have been published."""
-    settled: list[str] = field(default_factory=list)
-    """Members of `due` that can go once everything is published."""
-    postponed: dict[str, int] = field(default_factory=dict)
-    poisoned: set[int] = field(default_factory=set)
-    commit: Commit | None = None
-    sent: int = 0
-    """Views of versions below it are on their way, or have arrived."""
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a batch that is committed leaves to be published, and what to be done after that."""
-
-    done: Sequence[Group]
-    messages: list[Message] = field(default_factory=list)
-    views: int = 0
-    refused: list[Delivery] = field(default_factory=list)
-    accepted: list[Delivery] = field(default_factory=list)
-    settled: dict[int, list[str]] = field(default_factory=dict)
-    """By partition: members of `due` that can go."""
-    counts: dict[Counted, int] = field(default_factory=dict)
 
 
 class Worker:
@@ -109,12 +53,6 @@ class Worker:
         self._store = store
         self._bus = bus
         self._metrics = metrics
-        self._limits = Limits.of(settings)
-        self._sign = signer(settings)
-        self._sealer = Sealer.of(settings)
-        self._cache: OrderedDict[str, Live] = OrderedDict()
-        self._faults: dict[str, set[str]] = {}
-        """By match, what raised something unexpected: a redelivery of the same command does not count twice."""
         self._deciding = asyncio.Lock()
         self._stopping = asyncio.Event()
         self._generation = bus.generation
@@ -129,6 +67,7 @@ class Worker:
         self.leases.lost = self._forget
         self._queries = Queries(self, bus)
         self._thinkers = Thinkers(settings.bot_processes)
+        self._matches = Matches(settings, store, metrics, self.leases, self._thinkers)
 
     def stop(self) -> None:
         """End the run after the batch in hand."""
@@ -232,7 +171,7 @@ class Worker:
         waiting = await self._store.unacknowledged(list(held))
         self._metrics.intake_lag.set(sum(waiting.values()))
         self._metrics.intake_lag_max.set(max(waiting.values(), default=0))
-        self._metrics.cached_matches.set(len(self._cache))
+        self._metrics.cached_matches.set(len(self._matches))
 
     async def _recover(self, suspects: list[Held]) -> None:
         """Process what was delivered and not acknowledged, by this worker or the one before."""
@@ -335,16 +274,16 @@ class Worker:
             for _ in range(ATTEMPTS):
                 if not undecided:
                     break
-                await self._load(undecided)
+                await self._matches.load(undecided)
                 for group in undecided:
-                    await self._decide(group, now or 0)
+                    await self._matches.decide(group, now or 0)
                 await self._published()
                 undecided = await self._commit(undecided, done)
             for group in undecided:
                 log.error("commit_always_conflicts", match=group.match)
                 group.held.reread = True
             await self._published()  # also if there was nothing to commit
-            outcome = self._take_over(done, await self._owned(unreadable))
+            outcome = self._matches.take_over(done, await self._owned(unreadable))
             self._publishing = asyncio.create_task(self._publish(outcome))
         await asyncio.sleep(0)  # so that it is sent before the next batch is decided
 
@@ -366,107 +305,6 @@ class Worker:
             self.leases.drop(lease, "lost")
         return [group for group in groups if group.held.lease not in lost]
 
-    async def _load(self, groups: Sequence[Group]) -> None:
-        """Bring the matches into memory. One that does not replay is left without `live`."""
-        cold = [group for group in groups if not self._knows(group)]
-        if cold:
-            for group, recorded in zip(cold, await self._store.load([g.match for g in cold]), strict=True):
-                self._cache.pop(group.match, None)
-                again = any(item.redelivered or item.member for item in group.items)
-                try:
-                    seed = recorded.seed and self._sealer.open("seed", group.match, recorded.seed)
-                    live = Live.empty(seed, self._limits, self._sign)
-                    for _ in live.folding(recorded, with_views=again):
-                        await asyncio.sleep(0)
-                except Exception:
-                    self._metrics.replay_mismatches.inc()
-                    log.exception("journal_does_not_replay", match=group.match)
-                    continue
-                self._cache[group.match] = live
-        for group in groups:
-            group.live = self._cache.get(group.match)
-            if group.live is not None:
-                self._cache.move_to_end(group.match)
-
-    def _knows(self, group: Group) -> bool:
-        """Whether the match is in memory, with its last views if one may have to be published again."""
-        live = self._cache.get(group.match)
-        if live is None:
-            return False
-        again = any(item.redelivered or (item.member and item.member not in live.due) for item in group.items)
-        return bool(live.outbox) or not again or live.match.version < 0
-
-    async def _decide(self, group: Group, now: int) -> None:
-        """Decide a group's items in order; start again without an item that raises something unexpected.
-
-        If that does not help either, the match is left without `live` and all its items fail.
-        """
-        while True:
-            group.receipts, group.again, group.settled, group.postponed, group.commit = [], [], [], {}, None
-            number = 0
-            try:
-                for number, item in enumerate(group.items):
-                    self._decide_item(group, item, now, poisoned=number in group.poisoned)
-                self._abort_if_faulty(group, now)
-                group.commit = self._commit_of(group)
-            except Exception:
-                self._metrics.internal_errors.inc()
-                log.exception("command_failed", match=group.match)
-                self._cache.pop(group.match, None)
-                if number in group.poisoned:
-                    group.live = None
-                    continue
-                item = group.items[number]
-                fault = item.delivery.id if item.delivery else f"{item.member} {now}"
-                self._faults.setdefault(group.match, set()).add(fault)
-                group.poisoned.add(number)
-                await self._load([group])
-            else:
-                return
-
-    def _abort_if_faulty(self, group: Group, now: int) -> None:
-        if group.live is None or len(self._faults.get(group.match, ())) < FAULTS_UNTIL_ABORT:
-            return
-        match = group.live.match
-        if match.version >= 0 and not match.over:
-            match.abort("internal_error", now or self.leases.now())
-
-    def _decide_item(self, group: Group, item: Item, now: int, *, poisoned: bool) -> None:
-        live = group.live
-        if item.envelope is None or item.delivery is None:
-            self._fire(group, item, now, poisoned=poisoned)
-            return
-        number, at = item.envelope.id, item.delivery.at
-        if poisoned or live is None:
-            refusal = Internal("the server failed on this command; it had no effect")
-            receipt = Receipt(number, None, refusal.reason, refusal.detail, appended=False)
-        else:
-            receipt = live.decide(number, item.envelope.command, at, group.held.since)
-            if item.redelivered and receipt.version is not None and not receipt.appended:
-                group.again += live.views_again(receipt.version)
-                if receipt.version < live.match.version:
-                    group.again += live.views_again(receipt.version + 1)
-        group.receipts.append((item, receipt))
-
-    def _fire(self, group: Group, item: Item, now: int, *, poisoned: bool) -> None:
-        later = now + self._settings.lease_ms
-        if poisoned or group.live is None:
-            group.postponed[item.member] = later
-            return
-        if item.decision is not None:
-            group.live.conclude(item.decision.question, item.decision.move, now)
-            group.settled.append(item.member)
-            return
-        fired = group.live.fire(item.member, now, group.held.since)
-        group.again += fired.again
-        if fired.question is not None:
-            self._thinkers.ask(group.match, item.member, fired.question)
-            group.postponed[item.member] = later
-        elif fired.later is None:
-            group.settled.append(item.member)
-        else:
-            group.postponed[item.member] = fired.later
-
     async def _commit(self, groups: Sequence[Group], done: list[Group]) -> list[Group]:
         """Commit every group, also one without entries: a refusal, too, counts only from the owner, on the last state.
 
@@ -485,61 +323,14 @@ class Worker:
                 done.append(group)
             elif result == "CONFLICT":
                 self._metrics.conflicts.inc()
-                self._cache.pop(group.match, None)
+                self._matches.drop(group.match)
                 for item in group.items:
                     item.redelivered = True
                 conflicts.append(group)
             else:
-                self._cache.pop(group.match, None)
+                self._matches.drop(group.match)
                 self.leases.drop(group.held.lease, "lost")
         return conflicts
-
-    def _commit_of(self, group: Group) -> Commit | None:
-        live = group.live
-        if live is None:
-            return None
-        match = live.match
-        wanted = live.wanted()
-        first = live.committed == 0 and bool(live.lines)
-        lobby_changed = bool(live.lines) and (match.status == "lobby" or any_lobby_line(live))
-        due = {member: at for member, at in wanted.items() if live.due.get(member) != at}
-        if match.over and live.lines:  # removed once the end is published, and found at once if that died
-            due = dict.fromkeys(live.due, match.at)
-        return Commit(
-            lease=group.held.lease,
-            match=group.match,
-            expected=live.committed,
-            head=live.head,
-            lines=live.lines,
-            seed=self._sealer.seal("seed", match.id, match.seed) if first and match.seed is not None else None,
-            lobby=None if not lobby_changed else live.summary() if match.status == "lobby" else "remove",
-            ended=match.over and bool(live.lines),
-            due=due,
-        )
-
-    def _take_over(self, done: Sequence[Group], unreadable: Sequence[Group]) -> Outcome:
-        """Take over what is committed into what is known of its matches; return what follows from it."""
-        outcome = Outcome(done)
-        outcome.refused += [item.delivery for group in unreadable for item in group.items if item.delivery]
-        receipts: dict[str, list[Receipt]] = {}
-        for group in done:
-            gone = outcome.settled.setdefault(group.held.partition, [])
-            outcome.messages += group.again
-            if group.live is not None:
-                outcome.messages += self._committed(group, group.live, gone)
-                gone += [member for member in group.settled if member not in group.live.due]
-            for item, receipt in group.receipts:
-                assert item.delivery is not None
-                assert item.envelope is not None
-                receipts.setdefault(item.envelope.service, []).append(receipt)
-                (outcome.refused if receipt.reason else outcome.accepted).append(item.delivery)
-                count = self._what(group, item.envelope, receipt)
-                outcome.counts[count] = outcome.counts.get(count, 0) + 1
-        outcome.views = len(outcome.messages)
-        outcome.messages += [
-            (f"receipts.{service}", data) for service, batch in receipts.items() for data in parcels(batch)
-        ]
-        return outcome
 
     async def _publish(self, outcome: Outcome) -> None:
         """Publish, then leave to be acknowledged; refusals the other way round, so that they stay refused."""
@@ -554,29 +345,7 @@ class Worker:
         self._store.acknowledge_later(outcome.accepted, outcome.settled)
         await self._postpone(outcome.done)
         self._measure(outcome)
-        self._evict()
-
-    def _committed(self, group: Group, live: Live, settled: list[str]) -> list[Message]:
-        """Take over what was committed into the match's record; return the views to publish, in order."""
-        match = live.match
-        wanted = live.wanted()
-        if wanted is not live.due:
-            held = group.held
-            for member, at in wanted.items():
-                if live.due.get(member) != at and (held.next_due is None or at < held.next_due):
-                    held.next_due = at
-            settled += [member for member in live.due if member not in wanted]
-            live.due = wanted
-        views: list[Message] = []
-        for line in live.lines:
-            views += live.outbox.get(line.version, ())
-            if CLOCK in line.data:
-                self._metrics.clock_moves.inc()
-        live.committed, live.head, live.lines = match.version + 1, match.head, []
-        group.sent = live.committed
-        if match.over:
-            self._faults.pop(group.match, None)
-        return views
+        self._matches.evict()
 
     async def _postpone(self, done: Sequence[Group]) -> None:
         for group in done:
@@ -596,20 +365,7 @@ class Worker:
             if game is not None:
                 self._metrics.moves.labels(game, result).inc(number)
 
-    def _what(self, group: Group, envelope: Envelope, receipt: Receipt) -> Counted:
-        """Return the kind of a command, for a move its game, and what became of it."""
-        command, live = envelope.command, group.live
-        game = None
-        if isinstance(command, Submit) and live is not None and live.match.version >= 0:
-            game = live.match.game.name
-        result = receipt.reason or ("accepted" if receipt.appended else "repeated")
-        return type(command).__name__.lower(), game, result
-
     # --- memory --------------------------------------------------------------------------------------------------
-
-    def _evict(self) -> None:
-        while len(self._cache) > self._settings.cached_matches:
-            self._cache.popitem(last=False)
 
     async def _suspect(self) -> None:
         """After an outage nothing in memory is trusted to be published, and clocks get their grace."""
@@ -619,16 +375,13 @@ class Worker:
             publishing.cancel()
             await asyncio.gather(publishing, return_exceptions=True)
         now = self.leases.now()
-        self._cache.clear()
+        self._matches.clear()
         for held in self.leases.held.values():
             held.reread, held.since, held.next_due = True, now, 0
 
     def _forget(self, held: Held) -> None:
         self._ahead = [delivery for delivery in self._ahead if delivery.partition != held.partition]
-        for match in [match for match in self._cache if partition_of(match) == held.partition]:
-            del self._cache[match]
-        for match in [match for match in self._faults if partition_of(match) == held.partition]:
-            del self._faults[match]
+        self._matches.forget(held.partition)
 
     async def present(self, match: str) -> Live | None:
         """Return a match as the journal has it now, for a question; None if this worker does not own it.
@@ -640,7 +393,7 @@ class Worker:
             return None
         group = Group(match, held)
         for _ in range(ATTEMPTS):
-            await self._load([group])
+            await self._matches.load([group])
             if group.live is None:
                 return None
             holds = await self._store.holds(self.name, held.lease, match, group.live.committed, group.live.head)
@@ -648,29 +401,15 @@ class Worker:
                 self.leases.drop(held.lease, "lost")
                 return None
             if holds:
-                self._evict()
+                self._matches.evict()
                 return group.live
-            self._cache.pop(match, None)
+            self._matches.drop(match)
         return None
 
     @property
     def deciding(self) -> asyncio.Lock:
         """Held while matches in memory may be ahead of their journals."""
         return self._deciding
-
-
-def parcels(batch: Sequence[Receipt]) -> list[bytes]:
-    """Pack receipts into one message, or into as few as it takes to keep each below the limit."""
-    whole = pack(batch)
-    if len(whole) <= RECEIPTS_BYTES or len(batch) == 1:
-        return [whole]
-    middle = len(batch) // 2
-    return parcels(batch[:middle]) + parcels(batch[middle:])
-
-
-def any_lobby_line(live: Live) -> bool:
-    """Whether the entries about to be committed end the lobby."""
-    return live.committed == 0 or f"{live.match.id}:lobby" in live.due
 
 
 async def serve(settings: Settings, ready: Ready) -> None:

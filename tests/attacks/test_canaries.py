@@ -107,7 +107,7 @@ def test_no_secret_of_another_reaches_anybody(redis_url: str, nats_url: str, log
             subscriptions = [
                 await served.bus.subscribe(subject, spy.hear) for subject in (seats[0].subject, watching.subject)
             ]
-            live = worker._cache[match]
+            live = worker._matches._cache[match]
             state, server_seed, digest = live.match.state, live.match.seed, live.match.digest
             mine = set(state.hands[0])
 

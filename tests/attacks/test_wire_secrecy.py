@@ -308,7 +308,7 @@ async def run_once(
         )
         for seat in range(case.seats)
     ]
-    live = worker._cache[match]
+    live = worker._matches._cache[match]
     for _ in range(script.randrange(4, 20)):
         state = live.match.state
         seat = game.to_act(state)[0]

@@ -165,7 +165,7 @@ class Running:
     def limit(self, **limits: int) -> None:
         """Set limits finer than the settings allow, in milliseconds."""
         for name, value in limits.items():
-            setattr(self.worker._limits, name, value)
+            setattr(self.worker._matches._limits, name, value)
 
     def skip(self, ms: int) -> None:
         """Let time pass for this worker: what is due within it happens now. Commands keep the server's time."""

@@ -15,7 +15,7 @@ from engine.match import Match
 from services.bus import NoAnswer
 from services.commands import Abort, Command, Leave, Start, Submit, partition_of
 from services.engine import worker as worker_module
-from services.engine.worker import Worker
+from services.engine.matches import Matches
 from services.local import NatsServer, RedisServer
 from services.store import Along, Commit, moves_key, seed_key
 from tests.services.front import (
@@ -112,7 +112,7 @@ class TestLeaseLostAndRegained:
             seats, moves, version = await two_moves_of_one_seat(front)
             match = seats[0].match
             epoch = running.worker.leases.held[partition_of(match)].lease.epoch
-            running.worker._cache.clear()
+            running.worker._matches._cache.clear()
             loads = running.store.after["load"] = Gate()
             numbers = await front.send_together(running, *moves)
             await loads.closed_on_somebody()
@@ -577,7 +577,7 @@ class TestOldOwner:
                 if what == "an unreadable command":
                     await peek(front.store, "XADD", moves_key(partition_of(match)), "*", "c", b"\xff")
                 else:
-                    running.worker._cache.clear()
+                    running.worker._matches._cache.clear()
                     await peek(front.store, "DEL", seed_key(match))
                     await front.send(move)
                 await gate.closed_on_somebody()
@@ -838,7 +838,7 @@ class TestPoison:
             watch = await front.seated(timed.match, 2)
             _, move = await front.next_move(sick)
             await peek(front.store, "DEL", seed_key(sick[0].match))
-            running.worker._cache.clear()
+            running.worker._matches._cache.clear()
             await front.store.postpone(0, {f"{sick[0].match}:idle": 1})
             assert await front.refused(move) == "INTERNAL"
             with pytest.raises(NoAnswer):
@@ -882,14 +882,14 @@ class TestPoison:
         async with intake(redis_url, nats_url, partitions=1) as front:
             running = await front.owner()
             sick, healthy = await self.in_one_partition(front, 2)
-            commit_of = Worker._commit_of
+            commit_of = Matches._commit_of
 
-            def fragile(worker, group):
+            def fragile(matches, group):
                 if group.match == sick[0].match and group.live is not None:
                     raise ZeroDivisionError("a mistake in the rules")
-                return commit_of(worker, group)
+                return commit_of(matches, group)
 
-            monkeypatch.setattr(Worker, "_commit_of", fragile)
+            monkeypatch.setattr(Matches, "_commit_of", fragile)
             moves = [(await front.next_move(seats))[1] for seats in (sick, healthy)]
             receipts = await front.answers(await front.send_together(running, *moves))
             assert [receipt.reason for receipt in receipts] == ["INTERNAL", None]

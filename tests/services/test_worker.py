@@ -9,7 +9,7 @@ import pytest
 from engine.journal import Aborted, Moved
 from services.bus import NoAnswer
 from services.commands import Abort, Join, Kick, Leave, Receipt, Start, ViewQuestion, match_id
-from services.engine import worker as module
+from services.engine import matches as module
 from services.local import NatsServer
 from tests.services.front import Gate, Intake, Seat, creation, encoded, in_loop, intake, joining, peek, until
 
@@ -444,7 +444,7 @@ class TestQuestions:
                     published = {view["version"]: view for name, view in front.views if name == viewer}
                     for past in missed:
                         assert past["timos_twist"]["events"] == published[past["version"]]["timos_twist"]["events"]
-                running.worker._cache.clear()
+                running.worker._matches._cache.clear()
             assert json.loads((await front.view(seats[0].question(0))).missed[0])["version"] == 1
             for since in (8, 9, 50):
                 assert (await front.view(seats[0].question(since))).missed == []
@@ -754,7 +754,7 @@ class TestLimits:
             match = await front.lobby(seats=3)
             before = await front.due(match)
             await front.seated(match, 1)
-            running.worker._cache.clear()
+            running.worker._matches._cache.clear()
             await front.seated(match, 1)
             assert await front.due(match) == before
 
@@ -894,6 +894,6 @@ class TestRunning:
             for _ in range(3):
                 for seats in matches:
                     await front.play(seats)
-            await until(lambda: len(running.worker._cache) == 1)
+            await until(lambda: len(running.worker._matches._cache) == 1)
             for seats in matches:
                 assert front.seen(seats[0].subject) == list(range(1, 7))
