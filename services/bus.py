@@ -127,11 +127,15 @@ class Connection(Client):
         self._write_pending()
         await super()._send_ping(future)
 
+    def forget(self) -> None:
+        """Drop what waits to be sent: nats-py would write it when it closes, where a lost connection may raise."""
+        self._pending = []
+        self._pending_data_size = 0
+
     def _write_pending(self) -> None:
         if self._pending and self._transport is not None:
             self._transport.writelines(self._pending)
-            self._pending = []
-            self._pending_data_size = 0
+            self.forget()
 
     def _connect_command(self) -> bytes:
         server = self._current_server
@@ -352,11 +356,13 @@ class Bus:
         return answer.data
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; what waits for one that is lost goes."""
         self._closing = True
         if self._reopening is not None:
             self._reopening.cancel()
         with contextlib.suppress(NatsError, OSError):
+            if not self._client.is_connected:
+                self._client.forget()
             await self._client.close()
 
 

@@ -32,9 +32,12 @@ def certificates(folder: Path) -> Path:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - dt.timedelta(days=1))
             .not_valid_after(now + dt.timedelta(days=1))
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(issuer, critical=False)
         )
 
     authority = ec.generate_private_key(ec.SECP256R1())
+    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key())  # Python 3.13 wants it
     root = build("ca", authority).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     signed = root.sign(authority, hashes.SHA256())
     (folder / "ca.crt").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
