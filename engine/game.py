@@ -289,7 +289,7 @@ class Game(ABC, Generic[O_, S_]):
         seats = [seat for event in events if isinstance(event, Whispered) for seat in event.seats]
         if not seats:
             return spell(events), {}
-        return spell(self.told(events, None)), {seat: spell(self.told(events, seat)) for seat in seats}
+        return spell(self.told(events, None)), {seat: spell(self.told(events, seat)) for seat in set(seats)}
 
     def out(self, state: S_) -> tuple[int, ...]:
         """Return the seats that will not be asked anything again before the match ends; none in most games."""
