@@ -37,9 +37,9 @@ class Lifecycle(AsyncExitStack):
 
     async def store(self, *, functions: bool = True) -> Store:
         """Return the store once it is open; `functions` as in `Store.open`. Raises StoreError."""
-        store = Store(self._settings)
+        store = await Store(self._settings).open(functions=functions)
         self.push_async_callback(store.close)
-        return await store.open(functions=functions)
+        return store
 
     async def bus(self, inbox: str = INBOX) -> Bus:
         """Return the bus once it is connected, however long that takes; `inbox` as in `Access`."""
