@@ -128,7 +128,7 @@ class Zombie:
     async def live(self) -> None:
         """Take the partition, then decide what is in hand as after any takeover."""
         worker, table = self.worker, self.table
-        worker._matches._cache.clear()
+        worker._matches.clear()
         worker.leases.held.clear()
         await self._at("acquire")
         await peek(worker._store, "HSET", owner_key(table.partition), "until", 0)

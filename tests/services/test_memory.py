@@ -56,7 +56,7 @@ async def test_a_worker_remembers_only_so_many_matches_and_nothing_of_the_others
             await front.play(seats)
         await front.settled()
         await until(lambda: remembered() - before <= 3)
-        assert len(running.worker._matches._cache) == 3
+        assert len(running.worker._matches) == 3
 
 
 @in_loop
@@ -72,7 +72,7 @@ async def test_what_a_worker_drops_is_gone_without_a_collector(redis_url, nats_u
                 await front.done(move)
                 await front.answers(await front.send(structs.replace(move, move=b'{"play":{}}')))
             await front.settled()
-            assert len(running.worker._matches._cache) == 3
+            assert len(running.worker._matches) == 3
             assert sum(isinstance(one, Live) for one in gc.get_objects()) == 3
             gc.set_debug(gc.DEBUG_SAVEALL)
             gc.collect()
@@ -93,7 +93,7 @@ async def test_questions_about_matches_alone_fill_no_memory_either(redis_url, na
         for seats in tables:
             answer = await front.view(ViewQuestion(seats[0].match, seats[0].seat, seats[0].tenure, None))
             assert answer.view is not None
-        assert len(running.worker._matches._cache) <= 3
+        assert len(running.worker._matches) <= 3
 
 
 @in_loop
@@ -106,4 +106,4 @@ async def test_a_partition_that_went_to_another_worker_leaves_nothing_in_memory(
         other = await front.start()
         await until(lambda: len(running.owns) == len(other.owns) == 2)
         kept = [match for match in running.worker._matches._cache if partition_of(match) in running.owns]
-        assert len(kept) == len(running.worker._matches._cache) == remembered() - before
+        assert len(kept) == len(running.worker._matches) == remembered() - before

@@ -143,7 +143,7 @@ async def test_it_is_sealed_once_a_match_and_opened_once_a_cold_fold(redis_url, 
             assert calls == {}
             played.append(await front.next_move(seats))
             calls.clear()  # the test itself looks into the journal
-        running.worker._matches._cache.clear()
+        running.worker._matches.clear()
         await front.done(played[-1][1])
         assert calls == {"open": 1}
         calls.clear()

@@ -112,7 +112,7 @@ class TestLeaseLostAndRegained:
             seats, moves, version = await two_moves_of_one_seat(front)
             match = seats[0].match
             epoch = running.worker.leases.held[partition_of(match)].lease.epoch
-            running.worker._matches._cache.clear()
+            running.worker._matches.clear()
             loads = running.store.after["load"] = Gate()
             numbers = await front.send_together(running, *moves)
             await loads.closed_on_somebody()
@@ -577,7 +577,7 @@ class TestOldOwner:
                 if what == "an unreadable command":
                     await peek(front.store, "XADD", moves_key(partition_of(match)), "*", "c", b"\xff")
                 else:
-                    running.worker._matches._cache.clear()
+                    running.worker._matches.clear()
                     await peek(front.store, "DEL", seed_key(match))
                     await front.send(move)
                 await gate.closed_on_somebody()
@@ -838,7 +838,7 @@ class TestPoison:
             watch = await front.seated(timed.match, 2)
             _, move = await front.next_move(sick)
             await peek(front.store, "DEL", seed_key(sick[0].match))
-            running.worker._matches._cache.clear()
+            running.worker._matches.clear()
             await front.store.postpone(0, {f"{sick[0].match}:idle": 1})
             assert await front.refused(move) == "INTERNAL"
             with pytest.raises(NoAnswer):

@@ -444,7 +444,7 @@ class TestQuestions:
                     published = {view["version"]: view for name, view in front.views if name == viewer}
                     for past in missed:
                         assert past["timos_twist"]["events"] == published[past["version"]]["timos_twist"]["events"]
-                running.worker._matches._cache.clear()
+                running.worker._matches.clear()
             assert json.loads((await front.view(seats[0].question(0))).missed[0])["version"] == 1
             for since in (8, 9, 50):
                 assert (await front.view(seats[0].question(since))).missed == []
@@ -754,7 +754,7 @@ class TestLimits:
             match = await front.lobby(seats=3)
             before = await front.due(match)
             await front.seated(match, 1)
-            running.worker._matches._cache.clear()
+            running.worker._matches.clear()
             await front.seated(match, 1)
             assert await front.due(match) == before
 
@@ -894,6 +894,6 @@ class TestRunning:
             for _ in range(3):
                 for seats in matches:
                     await front.play(seats)
-            await until(lambda: len(running.worker._matches._cache) == 1)
+            await until(lambda: len(running.worker._matches) == 1)
             for seats in matches:
                 assert front.seen(seats[0].subject) == list(range(1, 7))
