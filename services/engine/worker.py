@@ -75,7 +75,6 @@ class Worker:
 
     async def run(self) -> None:
         """Work until `stop`, then give everything back."""
-        await self.leases.once()
         tending = asyncio.create_task(self.leases.tend())
         try:
             while self._ahead or not self._stopping.is_set():

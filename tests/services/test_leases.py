@@ -8,6 +8,7 @@ import pytest
 
 from services.bus import NoAnswer
 from services.engine.leases import RENEWALS_PER_LEASE, Leases, share
+from services.local import RedisServer
 from services.local_process import ServiceProcess
 from services.metrics import Metrics
 from services.settings import Settings
@@ -220,6 +221,17 @@ async def test_when_a_process_is_killed_the_other_takes_over_and_ends_in_good_or
             two.stop()
             assert two.exit_code == 0
             assert await front.store.free(8) == list(range(8))
+
+
+@in_loop
+async def test_one_whose_redis_goes_away_before_its_first_look_at_the_leases_waits_for_it(tmp_path, nats_url):
+    with RedisServer(tmp_path) as server:
+        async with intake(server.url, nats_url) as front:
+            running = await front.start(lambda _: server.kill())
+            await asyncio.wait([running.task], timeout=1)
+            assert not running.task.done()
+            server.start()
+            await until(lambda: len(running.owns) == front.settings.partitions)
 
 
 @in_loop
