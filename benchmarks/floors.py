@@ -41,6 +41,8 @@ from services.views import ViewEncoder
 
 ECHO = "floor.Echo"
 WARM_UP_S = 1.0
+LIMIT_S = 50.0
+"""So much longer than it measures a floor may take, connecting included: then it fails, and ends its servers."""
 SEATS = 4
 GAME = "timos_twist"
 MOVE = b"m" * 40
@@ -202,7 +204,7 @@ async def echo() -> None:
 
 
 def figures(work: Callable[[Meter], Awaitable[None]], pids: Sequence[int], seconds: float) -> dict[str, float]:
-    """Put one load on servers and return its figures."""
+    """Put one load on servers and return its figures. Raises TimeoutError."""
     meter = Meter(seconds)
 
     async def used(until: Callable[[], float]) -> tuple[float, float]:
@@ -217,7 +219,7 @@ def figures(work: Callable[[Meter], Awaitable[None]], pids: Sequence[int], secon
         return found
 
     # Not closed, nor are the channels: gRPC may take for ever to end hundreds of open calls.
-    before, after = uvloop.new_event_loop().run_until_complete(both())
+    before, after = uvloop.new_event_loop().run_until_complete(asyncio.wait_for(both(), seconds + LIMIT_S))
     latency = Latency.of(sort(meter.times), encoded=False)
     share = 1e6 / (latency.count or 1)
     return {
@@ -252,7 +254,9 @@ def one(name: str, flights: int, seconds: float) -> dict[str, float]:
 def floor(name: str, flights: int, seconds: float) -> dict[str, float]:
     """Run a floor in a fresh process and return its figures."""
     command = ["-m", "benchmarks.floors", name, "--flights", str(flights), "--seconds", str(seconds), "--json"]
-    found = subprocess.run([sys.executable, *command], check=True, stdout=subprocess.PIPE, timeout=seconds + 60)
+    found = subprocess.run(
+        [sys.executable, *command], check=True, stdout=subprocess.PIPE, timeout=seconds + 2 * LIMIT_S
+    )
     figures: dict[str, float] = json.loads(found.stdout)
     return figures
 

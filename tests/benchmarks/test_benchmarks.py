@@ -1,6 +1,8 @@
 """The benchmarks measure what they say they measure; how fast it was, nobody asks here."""
 
+import asyncio
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -34,6 +36,25 @@ def test_the_road_with_nothing_in_it_moves_and_its_processes_are_measured():
     found = floors.floor("road", 3, 0.5)
     assert found["rate"] > 0
     assert found["p99_ms"] >= found["p50_ms"] > 0
+
+
+def test_a_floor_that_never_ends_fails_in_time_and_ends_its_server(monkeypatch):
+    async def never(*_):
+        await asyncio.sleep(3600)
+
+    monkeypatch.setattr(floors, "LIMIT_S", 0.1)
+    monkeypatch.setitem(floors.GRPC, "stream", never)
+    serving: list[subprocess.Popen] = []
+    start = subprocess.Popen
+
+    def started(*args, **kwargs):
+        serving.append(start(*args, **kwargs))
+        return serving[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    with pytest.raises(TimeoutError):
+        floors.one("stream", 1, 0.1)
+    assert [process.poll() for process in serving] == [-signal.SIGKILL]
 
 
 @pytest.mark.parametrize("name", list(parts.PARTS))
