@@ -1,7 +1,6 @@
 """Matches in the lobby, from the index that the owners of the partitions keep."""
 
 import contextlib
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ from msgspec import Struct
 from croupier.v1 import match_service_pb2
 from engine.match import OPEN
 from services import wire
-from services.commands import is_match_id, partition_of
+from services.commands import MATCH_ID_LENGTH, is_match_id, partition_of
 from services.match import checks
 from services.match.checks import malformed
 from services.match.past import Past
@@ -22,6 +21,8 @@ from services.views import SeatInfo
 
 PAGE = 50
 MAX_PAGE = 200
+LOOKED_AT = 2_000
+"""After so many entries of the index a page ends with its partition, full or not: what nobody is shown costs, too."""
 
 log = structlog.get_logger()
 
@@ -47,22 +48,35 @@ async def find(
 ) -> match_service_pb2.ListMatchesResponse:
     """Return a page of the open matches that pass the request's filters, ascending by match id.
 
-    Ids begin with their partition, so the last one is all that the next page has to know. Raises MALFORMED_REQUEST.
+    Ids begin with their partition, so an id is all that the next page has to know. Raises MALFORMED_REQUEST.
     """
     size = _page_size(request.page_size)
     after = request.page_token
     if after and not (is_match_id(after) and partition_of(after) < partitions):
         raise malformed("page_token", "this is no page of this server")
+    if request.HasField("match"):
+        return await _one(store, request, partitions)
     found: list[match_service_pb2.MatchSummary] = []
-    one = request.HasField("match")
-    invite = checks.invite(request) if one else ""
-    async for summary in _one(store, request.match, partitions) if one else _all(store, after, partitions):
-        if not _wanted(summary, request) or not await _shown(store, summary, invite):
-            continue
-        if len(found) == size:
-            return match_service_pb2.ListMatchesResponse(matches=found, next_page_token=found[-1].match)
-        found.append(_message(summary))
+    looked_at = 0
+    for partition in range(partition_of(after) if after else 0, partitions):
+        lobby = await store.lobby(partition)
+        behind = sorted(match for match in lobby if match > after)
+        for match in behind:
+            summary = _read(match, lobby[match])
+            if summary is None or summary.private or not _wanted(summary, request):
+                continue
+            if len(found) == size:
+                return match_service_pb2.ListMatchesResponse(matches=found, next_page_token=found[-1].match)
+            found.append(_message(summary))
+        looked_at += len(behind)
+        if looked_at >= LOOKED_AT and partition + 1 < partitions:
+            return match_service_pb2.ListMatchesResponse(matches=found, next_page_token=_end_of(partition))
     return match_service_pb2.ListMatchesResponse(matches=found)
+
+
+def _end_of(partition: int) -> str:
+    """Return a token that stands behind every match of a partition, and names none."""
+    return f"{partition:03}".ljust(MATCH_ID_LENGTH, "z")
 
 
 def _page_size(given: int) -> int:
@@ -71,20 +85,18 @@ def _page_size(given: int) -> int:
     return min(given, MAX_PAGE) or PAGE
 
 
-async def _one(store: Store, match: str, partitions: int) -> AsyncIterator[Summary]:
+async def _one(
+    store: Store, request: match_service_pb2.ListMatchesRequest, partitions: int
+) -> match_service_pb2.ListMatchesResponse:
+    """Return the match that is asked for, if it is open, passes the filters, and its invite is known if need be."""
+    match, invite = request.match, checks.invite(request)
+    found = match_service_pb2.ListMatchesResponse()
     if is_match_id(match) and partition_of(match) < partitions:
         data = await store.lobby_entry(match)
-        if data is not None and (summary := _read(match, data)):
-            yield summary
-
-
-async def _all(store: Store, after: str, partitions: int) -> AsyncIterator[Summary]:
-    """Give the summaries behind a match id; reads a partition only when it comes to it."""
-    for partition in range(partition_of(after) if after else 0, partitions):
-        lobby = await store.lobby(partition)
-        for match in sorted(match for match in lobby if match > after):
-            if summary := _read(match, lobby[match]):
-                yield summary
+        summary = None if data is None else _read(match, data)
+        if summary is not None and _wanted(summary, request) and await _shown(store, summary, invite):
+            found.matches.append(_message(summary))
+    return found
 
 
 def _read(match: str, data: bytes) -> Summary | None:

@@ -10,6 +10,7 @@ from croupier.v1 import match_service_pb2 as pb
 from engine import journal
 from engine.match import load as fold
 from services.commands import match_id
+from services.match import lobby
 from services.match.past import rematch_id
 from services.settings import Settings
 from services.wire import move_from_json
@@ -485,6 +486,36 @@ def test_a_page_reads_no_partition_that_it_does_not_need(settings):
             read.clear()
             await served.stub.ListMatches(pb.ListMatchesRequest(page_size=1, page_token=made[-2]))
             assert min(read) == int(made[-2][:3]) >= first
+
+    asyncio.run(run())
+
+
+def test_a_page_ends_after_so_many_matches_that_nobody_is_shown_and_names_none_of_them(settings, monkeypatch):
+    monkeypatch.setattr(lobby, "LOOKED_AT", 2)
+
+    async def run():
+        async with playing(settings) as served:
+            hidden = {(await served.stub.CreateMatch(timos(private=True))).match for _ in range(12)}
+            made = [(await served.stub.CreateMatch(timos())).match for _ in range(5)]
+            read: list[dict[str, bytes]] = []
+            whole = served.store.lobby
+
+            async def counted(partition: int):
+                read.append(await whole(partition))
+                return read[-1]
+
+            served.store.lobby = counted
+            listed, token = [], ""
+            while True:
+                read.clear()
+                page = await served.stub.ListMatches(pb.ListMatchesRequest(page_token=token))
+                listed += [summary.match for summary in page.matches]
+                assert len([match for part in read[:-1] for match in part if match > token]) < 2
+                token = page.next_page_token
+                assert token not in hidden
+                if not token:
+                    break
+            assert listed == sorted(made)
 
     asyncio.run(run())
 
