@@ -29,7 +29,7 @@ MANY = 5
 _GERMAN = {"flip": "Umdrehen", "swap": "Tauschen"}
 _ENGLISH = {"flip": "Flip", "swap": "Swap"}
 
-Face = Literal["open", "turned"]
+FACES = ("open", "turned")
 Phase = Literal["source", "use", "decide", "flip", "swap"]
 
 
@@ -54,10 +54,10 @@ class Take(Move, frozen=True):
 
 
 class Use(Move, frozen=True):
-    """Lay the drawn or taken card in the place of an own open card, with this face up."""
+    """Lay the drawn or taken card in the place of an own open card, with this face up: one of FACES."""
 
     slot: int
-    face: Face
+    face: str
 
 
 class Reject(Move, frozen=True):
@@ -108,7 +108,7 @@ class Used(Event, frozen=True):
 
     seat: int
     slot: int
-    face: Face
+    face: str
     replaced: str
     card: str | None = None
 
@@ -241,7 +241,7 @@ _SEATS = range(2, 7)  # CG-1
 _PLACES = tuple(product(range(_SEATS[-1]), range(SLOTS)))
 """Every seat with each of its slots."""
 _DRAW, _TAKE = Draw(), Take()
-_USE = tuple([(Use(slot, "open"), Use(slot, "turned")) for slot in range(SLOTS)])  # CG-8
+_USE = tuple([tuple([Use(slot, face) for face in FACES]) for slot in range(SLOTS)])  # CG-8
 _REJECT = tuple([Reject(slot) for slot in range(SLOTS)])
 _FLIP = {place: Flip(*place) for place in _PLACES}
 _SWAP = tuple([{place: Swap(slot, *place) for place in _PLACES} for slot in range(SLOTS)])
@@ -472,7 +472,7 @@ class _Course(Transition[State]):
             self.tell(Fizzled(seat, card))  # CG-11, CG-14
             self.end_turn()
 
-    def use(self, slot: int, face: Face) -> None:
+    def use(self, slot: int, face: str) -> None:
         """3.3, `use`."""
         state = self.state
         seat, card, replaced = state.turn, _in_hand(state), state.open[state.turn][slot]
@@ -484,7 +484,7 @@ class _Course(Transition[State]):
         self.turn(seat, slot, card, face)
         self.state = replace(self.state, discards=(*state.discards, replaced), taken=None, drawn=None)
 
-    def turn(self, seat: int, slot: int, card: str, face: Face) -> None:
+    def turn(self, seat: int, slot: int, card: str, face: str) -> None:
         """A card into a slot, that face up."""
         up, down = self.state.open, self.state.turned
         self.state = replace(

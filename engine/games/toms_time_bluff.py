@@ -28,6 +28,7 @@ from engine.games.toms_time_bluff_words import (
     PARTNER,
     PLACE,
     PLACES,
+    SIDES,
     VALUE,
     Accept,
     Accepted,
@@ -66,7 +67,6 @@ from engine.games.toms_time_bluff_words import (
     Replaced,
     RoundEnded,
     RoundStarted,
-    Side,
     Skipped,
     State,
     Table,
@@ -138,7 +138,7 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
             case "beam":
                 return [Beam(card, target) for card in hand for target in range(len(state.hands)) if target != seat]
             case "vortex":
-                return [Direction("left"), Direction("right")]
+                return [Direction(to) for to in SIDES]
             case "joker_hour":
                 return [NameHour(hour) for hour in HOURS]
             case "draw":
@@ -533,7 +533,7 @@ class _Course(Transition[State]):
             laid=tuple([tuple([laid for laid in own if laid.place != place]) for own in state.laid]),
         )
 
-    def move_hands(self, director: int, to: Side) -> None:
+    def move_hands(self, director: int, to: str) -> None:
         """3.7 (TB-20): the hands move, then the vortex is replaced."""
         self.tell(HandsMoved(director, to))
         state, play = self.state, _play(self.state)

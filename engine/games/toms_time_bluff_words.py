@@ -31,7 +31,7 @@ PLACES = range(3)
 HOURS = range(1, 13)
 HAND = 6
 
-Side = Literal["left", "right"]
+SIDES = ("left", "right")
 Answer = Literal["challenge", "accept"]
 Reason = Literal["turn", "kaputt", "snooze", "forgot", "instead"]
 
@@ -97,9 +97,9 @@ class Beam(Move, frozen=True):
 
 
 class Direction(Move, frozen=True):
-    """Say where a vortex carries the hands."""
+    """Say where a vortex carries the hands: one of SIDES."""
 
-    to: Side
+    to: str
 
 
 class NameHour(Move, frozen=True):
@@ -224,7 +224,7 @@ class HandsMoved(Event, frozen=True):
     """A vortex carried all hands to a neighbour; `by` chose the direction."""
 
     by: int
-    to: Side
+    to: str
 
 
 class Replaced(Event, frozen=True):

@@ -11,8 +11,12 @@ from engine.game import Move
 from engine.registry import AnyGame
 from tests.laws.matches import Case, cases, play
 
-WORDS = {"timos_twist": ("blue", "green", "orange", "pink")}
-"""Words of moves whose type does not list them, in the order of the rules' section 5."""
+WORDS = {
+    "timos_twist": ("blue", "green", "orange", "pink"),
+    "toms_time_bluff": ("left", "right"),
+    "clever_gedreht": ("open", "turned"),
+}
+"""Words of moves that are no card, in the order of the rules' section 5."""
 
 
 def literal_words(hint: Any) -> tuple[str, ...]:

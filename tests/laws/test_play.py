@@ -156,6 +156,31 @@ def test_a_mutilated_move_is_refused(case: Case):
     assert refused
 
 
+@pytest.mark.parametrize("case", cases(2))
+def test_a_refusal_says_what_is_wrong(case: Case):
+    """Malformed: an unknown name, a missing, surplus or ill-typed field. A value that nothing has is illegal."""
+    game = case.game
+    for moment in sample(case, 60):
+        legal = game.legal(moment.state, moment.seat)
+        ((name, fields),) = msgspec.json.decode(game.move_json.encode(moment.move)).items()
+        required = {field.name for field in msgspec.structs.fields(type(moment.move)) if field.required}
+        for shape in ({f"{name}s": fields}, {name: {**fields, "surplus": 1}}):
+            with pytest.raises(MalformedMove):
+                game.move_json.convert(shape)
+        for field, value in fields.items():
+            for wrong in (None, [value], {"value": value}, *((1,) if isinstance(value, str) else ("1",))):
+                with pytest.raises(MalformedMove):
+                    game.move_json.convert({name: {**fields, field: wrong}})
+            if field in required:
+                with pytest.raises(MalformedMove):
+                    game.move_json.convert({name: {key: fields[key] for key in fields if key != field}})
+            other = not value if isinstance(value, bool) else "nothing" if isinstance(value, str) else 10**9
+            move = game.move_json.convert({name: {**fields, field: other}})
+            assert move not in legal
+            with pytest.raises(IllegalMove):
+                game.check(moment.state, moment.seat, move)
+
+
 def _mutants(move: dict[str, dict[str, Any]], game: Any, rng: random.Random) -> Iterator[Any]:
     """The JSON of a move, changed in all the ways in which a client may get it wrong."""
     ((name, fields),) = move.items()
