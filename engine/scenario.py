@@ -125,6 +125,7 @@ def run(data: bytes) -> None:
 
 
 def _step(game: AnyGame, players: int, state: Any, step: ScenarioStep, chance: ScriptedChance) -> Any:
+    _check_form(step)
     if step.expect is not UNSET:
         _compare(game, players, state, step.expect)
         return state
@@ -133,10 +134,8 @@ def _step(game: AnyGame, players: int, state: Any, step: ScenarioStep, chance: S
             raise Failure(f"seat {step.timeout} owes nothing, so it cannot time out")
         seat, move = step.timeout, game.default(state, step.timeout)
         return _apply(game, state, seat, move, chance).state
-    if step.move is UNSET or step.seat is UNSET:
-        if step.chance_spent:
-            return state
-        raise Failure("a step is a move of a seat, a timeout or an expectation")
+    if step.seat is UNSET:
+        return state
     try:
         if step.seat not in range(players):
             raise IllegalMove(f"there is no seat {step.seat}")
@@ -149,6 +148,15 @@ def _step(game: AnyGame, players: int, state: Any, step: ScenarioStep, chance: S
     if step.error is not UNSET:
         raise Failure(f"seat {step.seat} {encode(step.move).decode()} was accepted, but must be {step.error}")
     return after
+
+
+def _check_form(step: ScenarioStep) -> None:
+    """Raise Failure unless a step says one thing: what stood beside it would be passed over, as if it held."""
+    said = [name for name in ("seat", "move", "error", "timeout", "expect") if getattr(step, name) is not UNSET]
+    if said in (["seat", "move"], ["seat", "move", "error"], ["timeout"], ["expect"]):
+        return
+    if said or not step.chance_spent:
+        raise Failure("a step is a move of a seat, a timeout or an expectation, one of them")
 
 
 def _apply(game: AnyGame, state: Struct, seat: int, move: Any, chance: ScriptedChance) -> Step[Any]:
