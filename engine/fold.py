@@ -103,6 +103,8 @@ class Fold:
         self.seed = seed
         self.max_entries = max_entries
         self.status: Status = "lobby"
+        self.over = False
+        """Whether the last entry ended the match."""
         self.reason: str | None = None
         self.result: Result | None = None
         self.created: Created
@@ -136,11 +138,6 @@ class Fold:
         """Of which version `to_act` is known, and what it is."""
 
     # --- what there is to know -----------------------------------------------------------------------------------
-
-    @property
-    def over(self) -> bool:
-        """Whether the last entry ended the match."""
-        return self.status in ("finished", "aborted")
 
     @property
     def to_act(self) -> tuple[int, ...]:
@@ -484,6 +481,7 @@ class Fold:
             self.status, self.result = "finished", body.result
         else:
             self.status, self.reason = "aborted", body.reason
+        self.over = True
         self._legal = {}
 
     def _set_seat(self, number: int, seat: Seat) -> None:

@@ -108,7 +108,6 @@ class ViewEncoder:
         i = match.plays_as(seat)
         if i is None:
             raise ValueError(f"seat {seat} does not play")
-        legal = match.legal(seat)
         return b'%b%d,"version":%d,"prompt":%d,%b%b,"legal":%b,"events":%b}}' % (
             self._head,
             seat,
@@ -116,7 +115,7 @@ class ViewEncoder:
             match.prompts[seat],
             public.text,
             public.own[i],
-            match.game.move_json.encode_list(legal) if legal else b"[]",
+            match.game.move_json.encode_list(match.legal(seat)) if match.is_asked(seat) else b"[]",
             public.whispered.get(i, public.events),
         )
 

@@ -30,7 +30,6 @@ REMEMBERED = 64
 GRACE_MS = 5_000
 """After a pause of the service a clock runs for at least this long (or its whole time, if that is less)."""
 
-LIMITS = ("lobby", "idle", "absent")
 Message = tuple[str, bytes]
 
 
@@ -158,13 +157,13 @@ class Live:
 
     def _decide(self, number: int, command: Command, at: int, held_since: int) -> Receipt:
         match = self.match
-        if isinstance(command, Create):
-            return self._create(number, command, at)
-        if match.version < 0:
+        if match.version < 0 and not isinstance(command, Create):
             raise UnknownMatch("there is no such match, or no longer")
         if isinstance(command, Submit):
             self._clock_first(command, at, held_since)
             version, lines = match.move(command.seat, command.tenure, command.prompt, command.move, at)
+        elif isinstance(command, Create):
+            return self._create(number, command, at)
         elif isinstance(command, Join):
             return self._join(number, command, at)
         elif isinstance(command, Leave):
@@ -219,12 +218,12 @@ class Live:
 
     def _clock_first(self, command: Submit, at: int, held_since: int) -> None:
         """A move that came into the intake after its deadline comes after the clock's, however late that is made."""
-        if command.seat in self.match.to_act and command.prompt == self.match.prompts[command.seat]:
-            held = self.match.seats[command.seat]
-            deadline = self.deadline(command.seat)
-            late = deadline is not None and at >= self.effective(deadline, held_since)
-            if late and not held.absent and held.tenure == command.tenure:
-                self.match.time_out(command.seat, command.prompt, at)
+        match, seat = self.match, command.seat
+        deadline = self.deadline(seat) if seat in match.to_act and command.prompt == match.prompts[seat] else None
+        if deadline is not None and at >= self.effective(deadline, held_since):
+            held = match.seats[seat]
+            if not held.absent and held.tenure == command.tenure:
+                match.time_out(seat, command.prompt, at)
 
     # --- what is due ---------------------------------------------------------------------------------------------
 
@@ -264,11 +263,10 @@ class Live:
         for seat in match.to_act:
             if not (self._computers and match.computer(seat)) and (deadline := self.deadline(seat)) is not None:
                 wanted[f"{match.id}:{seat}:{match.prompts[seat]}"] = deadline
-        for limit in LIMITS:
-            if self._limited(limit):
-                member = f"{match.id}:{limit}"
-                wanted[member] = self.due.get(member, match.at + getattr(self.limits, limit))
-        return wanted
+        for limit in self._limits_now():
+            member = f"{match.id}:{limit}"
+            wanted[member] = self.due.get(member) or match.at + getattr(self.limits, limit)
+        return self.due if wanted == self.due else wanted
 
     @property
     def _computers(self) -> bool:
@@ -278,11 +276,11 @@ class Live:
             self._has_computers = created.absent is not UNSET or any(plan.kind != OPEN for plan in created.seats)
         return self._has_computers
 
-    def _limited(self, limit: str) -> bool:
-        match = self.match
-        if limit == "lobby":
-            return match.status == "lobby"
-        return match.status == "running" if limit == "idle" else match.all_absent
+    def _limits_now(self) -> tuple[str, ...]:
+        """Return the limits that count while the match is as it is: in the lobby, or running."""
+        if self.match.status == "lobby":
+            return ("lobby",)
+        return ("idle", "absent") if self.match.all_absent else ("idle",)
 
     def fire(self, member: str, now: int, held_since: int) -> Fired:
         """Do what a member of `due` is for.
@@ -325,7 +323,7 @@ class Live:
 
     def _fire_limit(self, limit: str, now: int) -> int | None:
         match = self.match
-        if limit not in LIMITS or not self._limited(limit):
+        if limit not in self._limits_now():
             return None
         if limit == "idle" and (idle_at := match.at + self.limits.idle) > now:
             return idle_at

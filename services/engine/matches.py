@@ -182,10 +182,12 @@ class Matches:
             return None
         match = live.match
         wanted = live.wanted()
-        first = live.committed == 0 and bool(live.lines)
-        lobby_changed = bool(live.lines) and (match.status == "lobby" or any_lobby_line(live))
-        due = {member: at for member, at in wanted.items() if live.due.get(member) != at}
-        if match.over and live.lines:  # removed once the end is published, and found at once if that died
+        grown = bool(live.lines)
+        first = grown and live.committed == 0
+        lobby_changed = grown and (match.status == "lobby" or any_lobby_line(live))
+        due = {} if wanted is live.due else {member: at for member, at in wanted.items() if live.due.get(member) != at}
+        ended = grown and match.over
+        if ended:  # removed once the end is published, and found at once if that died
             due = dict.fromkeys(live.due, match.at)
         return Commit(
             lease=group.held.lease,
@@ -195,7 +197,7 @@ class Matches:
             lines=live.lines,
             seed=self._sealer.seal("seed", match.id, match.seed) if first and match.seed is not None else None,
             lobby=None if not lobby_changed else live.summary() if match.status == "lobby" else "remove",
-            ended=match.over and bool(live.lines),
+            ended=ended,
             due=due,
         )
 
