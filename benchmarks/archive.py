@@ -25,7 +25,8 @@ from services.commands import match_id, partition_of
 from services.local import RedisServer
 from services.local_process import ServiceProcess
 from services.settings import Durability, load
-from services.store import Store, ended_key, journal_key
+from services.store import Store
+from services.store.keys import ended_key, journal_key
 
 PARTITIONS = 64
 MOVES = 5

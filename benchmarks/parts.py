@@ -24,7 +24,8 @@ from services.load.cpu import cpu_of
 from services.local import RedisServer
 from services.processes import cores
 from services.settings import Settings
-from services.store import Commit, Store
+from services.store import Store
+from services.store.commits import Commit
 from services.views import ViewEncoder
 
 SEATS = 4
@@ -63,7 +64,7 @@ async def _commits(redis: RedisServer, together: int, seconds: float) -> str:
     for _ in play(start(registry.newest(GAME), SEATS, 1, lines.append), 1):
         pass
     store = await Store(Settings(redis_url=redis.url, partitions=1)).open()
-    (lease,) = await store.acquire(WORKER, [0])
+    (lease,) = await store.leases.acquire(WORKER, [0])
     heads = [NO_HASH, *(line.hash for line in lines)]
     done, began, client, server = 0, time.perf_counter(), time.process_time(), cpu_of(redis.pid) or 0.0
     round_ = 0

@@ -33,7 +33,9 @@ from services.local import NatsServer, RedisServer
 from services.local_process import ServiceProcess
 from services.sealing import Sealer
 from services.settings import PREFIX, Durability, Settings
-from services.store import Commit, Lease, Store
+from services.store import Store
+from services.store.commits import Commit
+from services.store.leases import Lease
 
 SEATS = 4
 GAME = "timos_twist"
@@ -102,7 +104,7 @@ def deal(number: int, entries: int, moves: int, at: int) -> Dealt:
 
 async def write(store: Store, sealer: Sealer, dealt: Iterator[Dealt], idle_at: int) -> list[list[Submit]]:
     """Write matches as a worker would; return the commands of each."""
-    leases = {lease.partition: lease for lease in await store.acquire(LOADER, range(PARTITIONS))}
+    leases = {lease.partition: lease for lease in await store.leases.acquire(LOADER, range(PARTITIONS))}
     commands = []
     while some := list(islice(dealt, TOGETHER)):
         done = await store.commit(
@@ -110,7 +112,7 @@ async def write(store: Store, sealer: Sealer, dealt: Iterator[Dealt], idle_at: i
         )
         assert set(done) == {"OK"}, done
         commands += [one.commands for one in some]
-    await store.release(LOADER, list(leases.values()))
+    await store.leases.release(LOADER, list(leases.values()))
     return commands
 
 
@@ -163,7 +165,7 @@ async def append(store: Store, commands: list[list[Submit]], turns: range) -> No
             (partition_of(one[turn].match), Envelope(LISTENER, turn * len(commands) + number, one[turn]))
             for number, one in enumerate(commands)
         ]
-        await store.append(envelopes)
+        await store.intake.append(envelopes)
 
 
 async def measure(wish: Wish, redis: RedisServer, nats: NatsServer, folder: Path) -> Found:

@@ -36,7 +36,7 @@ PARTS = (
     (None, ("engine/game.py",)),  # encodes for whoever asks
     ("prompts, digests, journal lines", ("engine/",)),
     ("views", ("services/views.py",)),
-    ("Redis", ("services/store.py", "services/exchange.py", "/redis/", "/hiredis/")),
+    ("Redis", ("services/store/", "/redis/", "/hiredis/")),
     ("NATS", ("services/bus.py", "/nats/")),
     ("gRPC", ("/grpc/", "proto/croupier/", "/google/protobuf/")),
     ("match service", ("services/match/", "services/wire.py", "services/tokens.py")),

@@ -27,9 +27,9 @@ import redis.asyncio
 import uvloop
 
 from services.bus import Bus
-from services.exchange import Command, Exchange
 from services.load.nats_listener import Listener
 from services.local import NatsServer, RedisServer
+from services.store.exchange import Command, Exchange
 
 SERVICE = "floor.Road"
 PARTITIONS = 8

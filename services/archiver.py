@@ -20,7 +20,8 @@ from services.archive import Archive, ArchiveDamaged, Ended, Unfit
 from services.lifecycle import Lifecycle, Ready
 from services.metrics import Metrics
 from services.settings import Settings
-from services.store import Drop, Store
+from services.store import Store
+from services.store.waiting import Drop
 
 SETTLE_MS = 5_000
 """A match is not archived before this time after its end: Redis may lose the last two seconds of what it was told."""
@@ -85,13 +86,13 @@ class Archiver:
             total = Pass(*(a + b for a, b in zip(total, done, strict=True)))
             if done.found == 0:
                 break
-        self._metrics.archive_waiting.set(await self._store.count_waiting(self._partitions))
+        self._metrics.archive_waiting.set(await self._store.waiting.count(self._partitions))
         return total
 
     async def batch(self, *, settle_ms: int = SETTLE_MS) -> Pass:
         """Archive some of what ended `settle_ms` ago or earlier. Raises what Redis and the storage raise."""
         now = await self._store.time()
-        matches = await self._store.waiting(self._partitions, now - settle_ms, self._settings.archive_batch)
+        matches = await self._store.waiting.since(now - settle_ms, self._partitions, self._settings.archive_batch)
         if not matches:
             return Pass(0, 0, 0)
         recorded = await self._store.load(matches, seeds=False)
@@ -108,19 +109,19 @@ class Archiver:
         verified = await asyncio.to_thread(self._keep, journals)
         drops = [Drop(one.match, len(one.lines), one.head, self._goes_at(one)) for one in verified]
         archived = 0
-        for drop, dropped in zip(drops, await self._store.drop(drops), strict=True):
+        for drop, dropped in zip(drops, await self._store.waiting.drop(drops), strict=True):
             if dropped:
                 archived += 1
             else:
                 self._fail("changed", drop.match, "another journal is in Redis by now")
                 failed.append(drop.match)
-        await self._store.drop(gone)
+        await self._store.waiting.drop(gone)
         known = {one.match for one in verified}
         for one in journals:
             if one.match not in known:
                 self._fail("unverified", one.match, "the archive does not give it back")
                 failed.append(one.match)
-        await self._store.put_off(failed, now + PUT_OFF_MS)
+        await self._store.waiting.put_off(failed, now + PUT_OFF_MS)
         self._metrics.archived_matches.inc(archived)
         log.info("matches_archived", matches=archived, failed=len(failed))
         return Pass(len(matches), archived, len(failed))
@@ -149,7 +150,7 @@ class Archiver:
 
     async def enlist_all(self) -> int:
         """Let all ended matches wait for the archive, also those that ended before there was one; return how many."""
-        return await self._store.enlist(await self._store.ended_matches())
+        return await self._store.waiting.enlist(await self._store.ended_matches())
 
     @property
     def _partitions(self) -> range:
@@ -158,7 +159,7 @@ class Archiver:
     @asynccontextmanager
     async def _leased(self) -> AsyncIterator[bool]:
         """Hold the lease while there is work, if nobody else does."""
-        epoch = await self._store.archiver(self.name, LEASE_MS)
+        epoch = await self._store.waiting.acquire(self.name, LEASE_MS)
         if epoch is None:
             yield False
             return
@@ -168,7 +169,7 @@ class Archiver:
             while True:
                 await asyncio.sleep(LEASE_MS / 1000 / LOOKS_PER_LEASE)
                 with contextlib.suppress(RedisError, OSError):
-                    held[0] = await self._store.archiver(self.name, LEASE_MS) or 0
+                    held[0] = await self._store.waiting.acquire(self.name, LEASE_MS) or 0
 
         tending = asyncio.create_task(tend())
         try:
@@ -176,7 +177,7 @@ class Archiver:
         finally:
             await tasks.end([tending])
             with contextlib.suppress(RedisError, OSError):
-                await self._store.no_archiver(self.name, held[0])
+                await self._store.waiting.release(self.name, held[0])
 
 
 async def serve(settings: Settings, ready: Ready) -> None:
@@ -209,7 +210,7 @@ async def once(settings: Settings, *, everything: bool, say: Callable[[int], Non
         archiver = Archiver(settings, store, archive, Metrics())
         if everything:
             await archiver.enlist_all()
-        say(await store.count_waiting(range(settings.partitions)))
+        say(await store.waiting.count(range(settings.partitions)))
         return await archiver.all()
     finally:
         await store.close()

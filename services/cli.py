@@ -22,9 +22,9 @@ from services.cli_arena import arena_command
 from services.journals import here
 from services.lifecycle import Ready
 from services.local_process import LocalProcessError
-from services.redis_servers import StoreError
 from services.settings import Durability, Settings, SettingsError, load, settings_table
 from services.storage import StorageError
+from services.store.servers import StoreError
 
 if TYPE_CHECKING:
     from services.stack import Stack

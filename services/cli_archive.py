@@ -12,9 +12,9 @@ from services import archiver
 from services.archive import Archive
 from services.cli_journal import asked_wrongly
 from services.journals import here
-from services.redis_servers import StoreError
 from services.settings import Settings, SettingsError
 from services.storage import StorageError
+from services.store.servers import StoreError
 
 
 def register(app: typer.Typer, panel: str, serve: Callable[..., None]) -> None:

@@ -219,7 +219,8 @@ class RedisServer(_Server):
         return [redis_program(self.durability), *arguments]
 
     def _is_ready(self) -> bool:
-        client = redis.Redis(port=self.port, socket_timeout=1, retry=Retry(NoBackoff(), 0))
+        retry = Retry(NoBackoff(), 0)
+        client = redis.Redis(port=self.port, socket_timeout=1, retry=retry)  # noqa: TID251 - of a server of its own
         try:
             client.ping()  # refused while it loads its data
             return self._process is not None and client.info("server")["process_id"] == self._process.pid

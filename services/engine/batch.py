@@ -7,7 +7,8 @@ from services.commands import Envelope, Receipt
 from services.engine.leases import Held
 from services.engine.live import Live, Message
 from services.engine.thinkers import Decision
-from services.store import Commit, Delivery
+from services.store.commits import Commit
+from services.store.intake import Delivery
 
 Counted = tuple[str, str | None, str]
 """What is counted of a command: its kind, for a move its game, and its result."""

@@ -13,7 +13,8 @@ from redis.exceptions import RedisError
 
 from services.metrics import Metrics
 from services.settings import Settings
-from services.store import Lease, Store
+from services.store import Store
+from services.store.leases import Lease
 
 log = structlog.get_logger()
 RENEWALS_PER_LEASE = 4
@@ -94,20 +95,20 @@ class Leases:
         """Renew all leases and move one step towards an even share."""
         if self._aside:
             return
-        for lease in await self._store.renew(self._worker, [held.lease for held in self.held.values()]):
+        for lease in await self._store.leases.renew(self._worker, [held.lease for held in self.held.values()]):
             self.drop(lease, "lost")
-        live = await self._store.heartbeat(self._worker)
+        live = await self._store.leases.heartbeat(self._worker)
         wanted = share(self._settings.partitions, self._worker, live)
         keep = sorted(self.held)[:wanted]
         for partition, held in self.held.items():
             held.release = partition not in keep
         if len(self.held) < wanted:
-            free = [p for p in await self._store.free(self._settings.partitions) if p not in self.held]
+            free = [p for p in await self._store.leases.free(self._settings.partitions) if p not in self.held]
             await self._acquire(free[: wanted - len(self.held)])
         self._metrics.partitions_owned.set(len(self.held))
 
     async def _acquire(self, partitions: list[int]) -> None:
-        leases = await self._store.acquire(self._worker, partitions)
+        leases = await self._store.leases.acquire(self._worker, partitions)
         if not leases:
             return
         now = await self.time()
@@ -135,7 +136,7 @@ class Leases:
         """Give leases back, so that another worker need not wait for them to run out."""
         for lease in leases:
             self.drop(lease, "given_back")
-        await self._store.release(self._worker, leases)
+        await self._store.leases.release(self._worker, leases)
 
     async def step_back(self) -> None:
         """Leave the partitions to others once this has been called for a lease without a `come_back` in between.
@@ -157,5 +158,5 @@ class Leases:
 
     async def close(self) -> None:
         """Give everything back and leave the list of live workers."""
-        await self._store.retire(self._worker)
+        await self._store.leases.retire(self._worker)
         await self.give_back([held.lease for held in self.held.values()])

@@ -20,7 +20,8 @@ from services.metrics import Metrics
 from services.sealing import Sealer
 from services.settings import Settings
 from services.signatures import signer
-from services.store import Commit, Store
+from services.store import Store
+from services.store.commits import Commit
 
 log = structlog.get_logger()
 

@@ -25,9 +25,10 @@ from services.engine.queries import Queries
 from services.engine.thinkers import Decision, Thinkers
 from services.lifecycle import Lifecycle, Ready
 from services.metrics import Metrics
-from services.redis_servers import StoreError
 from services.settings import Settings
-from services.store import Along, Delivery, Store
+from services.store import Store
+from services.store.intake import Along, Delivery
+from services.store.servers import StoreError
 
 log = structlog.get_logger()
 
@@ -51,6 +52,7 @@ class Worker:
         self.name = secrets.token_hex(8)
         self._settings = settings
         self._store = store
+        self._intake = store.intake
         self._bus = bus
         self._metrics = metrics
         self._deciding = asyncio.Lock()
@@ -97,7 +99,7 @@ class Worker:
             await self._queries.close()
             with contextlib.suppress(RedisError, StoreError, BusDown):
                 await self._published()
-                await self._store.acknowledge()
+                await self._intake.acknowledge()
             with contextlib.suppress(RedisError):
                 await self.leases.close()
 
@@ -106,7 +108,7 @@ class Worker:
     async def _turn(self) -> None:
         if not self._bus.connected:
             await self._suspect()
-            await self._store.acknowledge()
+            await self._intake.acknowledge()
             await self.leases.step_back()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._bus.wait_connected(), self._settings.block_ms / 1000)
@@ -125,14 +127,14 @@ class Worker:
         held = list(self.leases.held.values())
         await self._queries.listen(held)
         if not held:
-            await self._store.acknowledge()
+            await self._intake.acknowledge()
             await asyncio.sleep(min(0.05, self._settings.block_ms / 1000))
             return
         if suspects := [one for one in held if one.reread]:
-            await self._store.acknowledge()
+            await self._intake.acknowledge()
             await self._recover(suspects)
         elif decisions := self._thinkers.take():
-            await self._store.acknowledge()
+            await self._intake.acknowledge()
             await self._conclude(decisions)
         else:
             await self._read(held)
@@ -152,7 +154,7 @@ class Worker:
     async def _give_back(self) -> None:
         release = [held.lease for held in self.leases.held.values() if held.release]
         if release:
-            await self._store.acknowledge()
+            await self._intake.acknowledge()
             await self.leases.give_back(release)
 
     async def _tick(self) -> None:
@@ -163,11 +165,11 @@ class Worker:
         self._next_tick = loop.time() + TICK_S
         await self.leases.time()  # Redis' clock may have jumped
         held = self.leases.held
-        await self._store.acknowledge()
-        for partition in await self._store.forgotten(list(held)):
+        await self._intake.acknowledge()
+        for partition in await self._intake.forgotten(list(held)):
             if partition in held:
                 held[partition].reread = True
-        waiting = await self._store.unacknowledged(list(held))
+        waiting = await self._intake.unacknowledged(list(held))
         self._metrics.intake_lag.set(sum(waiting.values()))
         self._metrics.intake_lag_max.set(max(waiting.values(), default=0))
         self._metrics.cached_matches.set(len(self._matches))
@@ -175,7 +177,7 @@ class Worker:
     async def _recover(self, suspects: list[Held]) -> None:
         """Process what was delivered and not acknowledged, by this worker or the one before."""
         by_partition = {held.partition: held for held in suspects}
-        deliveries = await self._store.read_pending(list(by_partition))
+        deliveries = await self._intake.read_pending(list(by_partition))
         for held in suspects:
             held.reread = False
         groups = self._group(by_partition, deliveries, redelivered=True)
@@ -198,9 +200,9 @@ class Worker:
         clock_at = await self.leases.time() if wait <= 0 else None
         longest = THINKING_MS if self._thinkers.busy else self._settings.block_ms
         by_partition = {one.partition: one for one in held}
-        deliveries = await self._store.read(list(by_partition), max(0, min(wait, longest)))
+        deliveries = await self._intake.read(list(by_partition), max(0, min(wait, longest)))
         if len(deliveries) == 1 and self._several:
-            deliveries += await self._store.read(list(by_partition), 0)
+            deliveries += await self._intake.read(list(by_partition), 0)
         if deliveries:
             self._several = len(deliveries) > 1
             self._metrics.batch_size.observe(len(deliveries))
@@ -228,7 +230,7 @@ class Worker:
             for one in held
             if read.get(one.partition, 0) < self._settings.batch and one.next_due is not None and one.next_due <= now
         }
-        for partition in await self._store.forgotten(list(drained), deliveries):
+        for partition in await self._intake.forgotten(list(drained), deliveries):
             drained.pop(partition).reread = True
         if not drained:
             return
@@ -298,7 +300,9 @@ class Worker:
         The leases of the others are dropped.
         """
         lost = [
-            lease for lease in {group.held.lease for group in groups} if not await self._store.owns(self.name, lease)
+            lease
+            for lease in {group.held.lease for group in groups}
+            if not await self._store.leases.owns(self.name, lease)
         ]
         for lease in lost:
             self.leases.drop(lease, "lost")
@@ -334,14 +338,14 @@ class Worker:
     async def _publish(self, outcome: Outcome) -> None:
         """Publish, then leave to be acknowledged; refusals the other way round, so that they stay refused."""
         if outcome.refused:
-            await self._store.acknowledge(outcome.refused, durably=True)
+            await self._intake.acknowledge(outcome.refused, durably=True)
         if outcome.messages:
             await self._bus.publish(outcome.messages)
         for group in outcome.done:
             if group.live is not None:
                 for version in [version for version in group.live.outbox if version < group.sent]:
                     del group.live.outbox[version]
-        self._store.acknowledge_later(outcome.accepted, outcome.settled)
+        self._intake.acknowledge_later(outcome.accepted, outcome.settled)
         await self._postpone(outcome.done)
         self._measure(outcome)
         self._matches.evict()

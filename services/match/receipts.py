@@ -182,7 +182,7 @@ class Courier:
             if self._measured.get(waiting.partition, 0.0) + MEASURED_EACH_S <= now
         }
         try:
-            lengths = await self._store.append(envelopes, measured)
+            lengths = await self._store.intake.append(envelopes, measured)
         except Exception as error:  # the pump has to go on, whatever happened to this batch
             if isinstance(error, RedisError | OSError):
                 log.warning("append_failed", commands=len(batch), error=error)

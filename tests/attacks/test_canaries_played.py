@@ -39,7 +39,7 @@ from services.bus import Access, Bus
 from services.client import _as_json
 from services.sealing import Sealer
 from services.stack import Stack
-from services.store import journal_key, seed_key
+from services.store.keys import journal_key, seed_key
 from tests.attacks.spy import Spy, Tap, writings
 from tests.attacks.wire import Attacker, Refused
 from tests.deploy.test_redis_acl import DEPLOY

@@ -78,7 +78,7 @@ def test_a_journal_that_is_audited_for_its_speed_holds():
         ("engine/game.py", None),
         ("engine/fold.py", "prompts, digests, journal lines"),
         ("services/views.py", "views"),
-        ("services/exchange.py", "Redis"),
+        ("services/store/exchange.py", "Redis"),
         ("services/engine/worker.py", "worker"),
         (".venv/lib/python3/site-packages/nats/aio/client.py", "NATS"),
         (".venv/lib/python3/site-packages/redis/client.py", "Redis"),

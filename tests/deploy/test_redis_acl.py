@@ -23,7 +23,7 @@ from services.local import RedisServer, redis_program
 from services.local_process import ServiceProcess
 from services.settings import Durability
 from services.stack import Stack
-from services.store import (
+from services.store.keys import (
     ARCHIVER,
     PARTITIONS,
     WORKERS,

@@ -23,7 +23,7 @@ from services.bus import Access
 from services.client import Client, RefusedError, Seat
 from services.local_clusters import RedisCluster
 from services.stack import Stack
-from services.store import journal_key
+from services.store.keys import journal_key
 
 PATIENCE_S = 90
 OPTIONAL_MOVE = 0.2

@@ -18,7 +18,8 @@ from services.client import open_channel
 from services.load.match import OpenMatch
 from services.load.moves import submission
 from services.load.nats_listener import Listener, NatsError
-from services.store import CONFIRM_MS, IO_TIMEOUT_S
+from services.store.exchange import IO_TIMEOUT_S
+from services.store.servers import CONFIRM_MS
 from tests.faults.field import LEASE_S, Field, Setup, free_bytes, start, until
 from tests.faults.players import FickleMoves, return_with_old_versions
 from tests.faults.trapped import FRONT_POINTS, WORKER_POINTS, set_trap

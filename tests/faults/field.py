@@ -21,7 +21,7 @@ from services.local import NatsServer, free_port
 from services.local_process import LocalProcess, ServiceProcess
 from services.settings import Durability
 from services.stack import Stack
-from services.store import WORKERS
+from services.store.keys import WORKERS
 from tests.faults import trapped
 from tests.faults.jumping_clock import JumpingClock, compiler
 from tests.faults.losing_disk import LosingDisk, PreloadedRedis

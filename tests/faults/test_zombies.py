@@ -20,7 +20,9 @@ from services.commands import RECEIPTS, Command, Envelope, Receipt, pack, partit
 from services.engine.leases import Held
 from services.engine.worker import Worker
 from services.metrics import Metrics
-from services.store import Delivery, Store, journal_key, owner_key, seed_key
+from services.store import Store
+from services.store.intake import Delivery
+from services.store.keys import journal_key, owner_key, seed_key
 from tests.services.front import Intake, encoded, in_loop, intake, peek
 from tests.services.guard import AS_ENGINE
 
@@ -99,7 +101,7 @@ class Zombie:
         bus = await Bus.connect(settings.nats_url, f"zombie-{self.number}", AS_ENGINE)
         self.worker = Worker(settings, store, bus, Metrics())
         publish = bus.publish
-        acknowledge = store.acknowledge
+        acknowledge = store.intake.acknowledge
 
         async def published(messages: Sequence[tuple[str, bytes]]) -> None:
             await self._at("publish")
@@ -110,7 +112,7 @@ class Zombie:
             await self._at("acknowledge")
             await acknowledge(*args, **kwargs)
 
-        bus.publish, store.acknowledge = published, acknowledged
+        bus.publish, store.intake.acknowledge = published, acknowledged
         store.load = self._after_gate("load", store.load)
         store.commit = self._after_gate("commit", store.commit)
 
@@ -132,7 +134,7 @@ class Zombie:
         worker.leases.held.clear()
         await self._at("acquire")
         await peek(worker._store, "HSET", owner_key(table.partition), "until", 0)
-        (lease,) = await worker._store.acquire(worker.name, [table.partition])
+        (lease,) = await worker._store.leases.acquire(worker.name, [table.partition])
         worker.leases.held[table.partition] = held = Held(lease, 0)
         envelopes = [(number, Envelope(SERVICE, number, command)) for number, command in self.commands]
         deliveries = [
@@ -141,7 +143,7 @@ class Zombie:
         groups = worker._group({table.partition: held}, deliveries, redelivered=True)
         await worker._process(groups)
         await worker._published()
-        await worker._store.acknowledge()  # what it leaves to its next read
+        await worker._store.intake.acknowledge()  # what it leaves to its next read
 
     async def close(self) -> None:
         await self.worker._bus.close()

@@ -21,7 +21,9 @@ from typing import Any
 
 from services import cli
 from services.bus import Bus
-from services.store import Along, Commit, Store
+from services.store import Store
+from services.store.commits import Commit
+from services.store.intake import Along, Intake
 
 WORKER_POINTS = ("read", "committing", "commit", "refused", "publishing", "publish", "acknowledge")
 FRONT_POINTS = ("appending", "append")
@@ -71,7 +73,7 @@ def within(point: str, method: Method, *, what: int) -> Method:
 def acknowledging(method: Method) -> Method:
     """Acknowledging is left to the next read, but for refusals."""
 
-    async def call(self: Store, deliveries: Sequence[Any] = (), *args: Any, **kwargs: Any) -> None:
+    async def call(self: Intake, deliveries: Sequence[Any] = (), *args: Any, **kwargs: Any) -> None:
         left = self.acknowledging
         await method(self, deliveries, *args, **kwargs)
         if deliveries:
@@ -83,7 +85,7 @@ def acknowledging(method: Method) -> Method:
 
 
 def reading(method: Method) -> Method:
-    async def call(self: Store, *args: Any) -> Any:
+    async def call(self: Intake, *args: Any) -> Any:
         left = self.acknowledging
         deliveries = await method(self, *args)
         if left:
@@ -99,9 +101,9 @@ def committing(method: Method) -> Method:
     """What was left to acknowledge, and a read, go along with a commit."""
 
     async def call(self: Store, worker: str, commits: Sequence[Commit], along: Along | None = None) -> Any:
-        left = self.acknowledging
+        left = self.intake.acknowledging
         results = await method(self, worker, commits, along)
-        if left and not self.acknowledging:
+        if left and not self.intake.acknowledging:
             pass_by("acknowledge")
         if along is not None and along.found:
             pass_by("read")
@@ -123,7 +125,7 @@ def publishing(method: Method) -> Method:
 
 
 def shuffling(method: Method) -> Method:
-    async def call(self: Store, envelopes: Sequence[Any], *args: Any) -> Any:
+    async def call(self: Intake, envelopes: Sequence[Any], *args: Any) -> Any:
         chance = random.SystemRandom()
         doubled = [*envelopes, *(one for one in envelopes if chance.random() < 0.5)]
         chance.shuffle(doubled)
@@ -134,12 +136,12 @@ def shuffling(method: Method) -> Method:
 
 
 def main() -> None:
-    Store.read = reading(Store.read)
+    Intake.read = reading(Intake.read)
     Store.commit = committing(within("committing", Store.commit, what=2))
-    Store.acknowledge = acknowledging(Store.acknowledge)
+    Intake.acknowledge = acknowledging(Intake.acknowledge)
     Bus.publish = after("publish", publishing(Bus.publish))
-    append = shuffling(Store.append) if os.environ.get(SHUFFLE) else Store.append
-    Store.append = after("append", within("appending", append, what=1))
+    append = shuffling(Intake.append) if os.environ.get(SHUFFLE) else Intake.append
+    Intake.append = after("append", within("appending", append, what=1))
     sys.exit(cli.main())
 
 

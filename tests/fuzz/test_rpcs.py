@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from croupier.v1 import match_service_pb2 as pb
-from services.store import moves_key
+from services.store.keys import moves_key
 from tests.fuzz.targets import examples
 from tests.services.front import peek
 from tests.services.match_front import OPERATOR, refusal_of, serving, settings_for, timos, working

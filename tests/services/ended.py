@@ -11,8 +11,8 @@ from engine.chance import commitment
 from engine.journal import Created, SeatPlan, entry_hash
 from engine.match import Match
 from services.archive import Ended
-from services.commands import match_id
-from services.store import ended_key, journal_key, partition_of
+from services.commands import match_id, partition_of
+from services.store.keys import ended_key, journal_key
 
 START = 1_700_000_000_000
 """2023-11-14, 22:13 UTC: longer ago than any retention that a test does not set itself."""

@@ -43,7 +43,9 @@ from services.engine.worker import Worker
 from services.metrics import Metrics
 from services.sealing import Sealer
 from services.settings import Settings
-from services.store import Lease, Recorded, Store, due_key, owner_key
+from services.store import Recorded, Store
+from services.store.keys import due_key, owner_key
+from services.store.leases import Lease
 from tests.services.guard import AS_ENGINE, AS_MATCH
 
 SEED_KEY = "5eed" * 16
@@ -63,7 +65,7 @@ def settings_for(redis_url: str, nats_url: str, **changes: Any) -> Settings:
 
 async def peek(store: Store, *command: str | bytes | int) -> Any:
     """Ask Redis past the store's own operations; return its raw reply."""
-    [reply] = await store._ask([command])
+    [reply] = await store._servers.ask([command])
     return reply
 
 
@@ -90,16 +92,20 @@ async def until(met: Callable[[], Any], what: str = "") -> Any:
 
 
 class Hooked:
-    """Mixed into a store or bus: `before[name]` and `after[name]` are awaited around each call of that method."""
+    """Mixed into a store or bus: `before[name]` and `after[name]` are awaited around each call of that method.
+
+    The methods of a store's intake and leases are reached by their names, too.
+    """
 
     before: dict[str, Hook]
     after: dict[str, Hook]
 
     def hooked(self) -> "Hooked":
         self.before, self.after = {}, {}
-        for name in ("commit", "acknowledge", "read", "read_pending", "load", "holds", "publish", "renew", "due"):
-            if hasattr(self, name):
-                setattr(self, name, self._around(name, getattr(self, name)))
+        for part in (self, getattr(self, "intake", None), getattr(self, "leases", None)):
+            for name in ("commit", "acknowledge", "read", "read_pending", "load", "holds", "publish", "renew", "due"):
+                if hasattr(part, name):
+                    setattr(part, name, self._around(name, getattr(part, name)))
         return self
 
     def _around(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -190,7 +196,7 @@ class Running:
             pass
 
         self.freeze_leases()
-        self.worker.leases.close = self.worker._queries.close = self.store.acknowledge = nothing
+        self.worker.leases.close = self.worker._queries.close = self.store.intake.acknowledge = nothing
         while not self.task.done():
             self.task.cancel()
             await asyncio.sleep(0.001)
@@ -296,7 +302,7 @@ class Intake:
     async def send(self, *commands: Command, service: str | None = None) -> list[int]:
         """Append commands in one go; return their numbers."""
         numbers = [next(_numbers) for _ in commands]
-        await self.store.append(
+        await self.store.intake.append(
             [
                 (partition_of(command.match), Envelope(service or self.service, number, command))
                 for number, command in zip(numbers, commands, strict=True)
@@ -416,14 +422,14 @@ class Intake:
 
     async def pending(self, match: str) -> int:
         """How many commands of the match's partition are not acknowledged."""
-        return (await self.store.unacknowledged([partition_of(match)]))[partition_of(match)]
+        return (await self.store.intake.unacknowledged([partition_of(match)]))[partition_of(match)]
 
     async def settled(self) -> None:
         """Wait until no command is left to be acknowledged."""
         partitions = range(self.settings.partitions)
 
         async def nothing() -> bool:
-            return not any((await self.store.unacknowledged(partitions)).values())
+            return not any((await self.store.intake.unacknowledged(partitions)).values())
 
         await until(nothing)
 

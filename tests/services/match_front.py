@@ -120,7 +120,7 @@ class ScriptedOwner:
         store = await Store(self._settings).open()
         self.bus = await Bus.connect(self._settings.nats_url, "scripted-owner", AS_ENGINE)
         partitions = range(self._settings.partitions)
-        await store.acquire("scripted", partitions)
+        await store.leases.acquire("scripted", partitions)
         subscriptions = [await self.bus.subscribe(f"query.{partition}", self._on_question) for partition in partitions]
         reading = asyncio.create_task(self._read(store))
         try:
@@ -134,7 +134,7 @@ class ScriptedOwner:
 
     async def _read(self, store: Store) -> None:
         while True:
-            for delivery in await store.read(range(self._settings.partitions), 20):
+            for delivery in await store.intake.read(range(self._settings.partitions), 20):
                 envelope = ENVELOPES.decode(delivery.data)
                 self.arrived.append(envelope)
                 if (receipt := self.decide(envelope)) is not None:

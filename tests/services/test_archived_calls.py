@@ -9,9 +9,10 @@ import redis
 from croupier.v1 import match_service_pb2 as pb
 from services.archive import Archive
 from services.archiver import Archiver
+from services.commands import partition_of
 from services.metrics import Metrics
 from services.settings import Settings
-from services.store import ended_key, journal_key, partition_of
+from services.store.keys import ended_key, journal_key
 from tests.services.ended import in_redis
 from tests.services.match_front import Served, playing, reason, refused, settings_for, timos, until
 from tests.services.test_match_calls import join, move, started, view
@@ -96,7 +97,7 @@ async def abort(served: Served, match: str) -> None:
     """End a match as a worker does that finds it over a limit."""
     from services.commands import Abort, Envelope
 
-    await served.store.append([(partition_of(match), Envelope("test", 1, Abort(match, "enough")))])
+    await served.store.intake.append([(partition_of(match), Envelope("test", 1, Abort(match, "enough")))])
 
     async def over():
         return b'"kind":"aborted"' in await served.store.last_line(match)

@@ -19,12 +19,14 @@ from services import archiver as archivers
 from services.archive import Archive
 from services.archiver import Archiver
 from services.cli import app
+from services.commands import partition_of
 from services.local import RedisServer
 from services.local_process import ServiceProcess
 from services.metrics import Metrics
 from services.settings import Durability, load
 from services.storage import Folder
-from services.store import ARCHIVER, Store, ended_key, journal_key, partition_of
+from services.store import Store
+from services.store.keys import ARCHIVER, ended_key, journal_key
 from tests.services import ended as ended_matches
 from tests.services.ended import ended, in_redis, put, put_lines, waiting
 from tests.services.front import until
@@ -271,7 +273,7 @@ def test_a_journal_that_changed_under_the_archivers_hands_is_not_dropped(redis_u
 
     async def change():
         async with archiver(redis_url, Folder(tmp_path)) as mine:
-            drop = mine._store.drop
+            drop = mine._store.waiting.drop
 
             async def overtaken(drops):
                 with redis.Redis.from_url(redis_url) as client:
@@ -279,7 +281,7 @@ def test_a_journal_that_changed_under_the_archivers_hands_is_not_dropped(redis_u
                     put_lines(client, other.match, other.lines)
                 return await drop(drops)
 
-            mine._store.drop = overtaken
+            mine._store.waiting.drop = overtaken
             return await mine.batch(settle_ms=0)
 
     assert asyncio.run(change()) == (1, 0, 1)
@@ -305,7 +307,7 @@ def test_only_one_works_and_another_takes_over_when_it_is_gone(redis_url, tmp_pa
 
     async def two():
         async with archiver(redis_url, Folder(tmp_path)) as first, archiver(redis_url, Folder(tmp_path)) as second:
-            assert await first._store.archiver(first.name, 60_000)
+            assert await first._store.waiting.acquire(first.name, 60_000)
             task = asyncio.create_task(second.run())
             await asyncio.sleep(0.3)
             assert len(in_redis(redis_url)) == 4
@@ -314,7 +316,7 @@ def test_only_one_works_and_another_takes_over_when_it_is_gone(redis_url, tmp_pa
             await until(lambda: not in_redis(redis_url))
             second.stop()
             await task
-            assert (await first._store.archiver(first.name, 1000)) is not None, "the lease was given back"
+            assert (await first._store.waiting.acquire(first.name, 1000)) is not None, "the lease was given back"
 
     asyncio.run(two())
     all_out(tmp_path, MATCHES[:4])

@@ -17,7 +17,7 @@ from services.audit_report import audit_all
 from services.jobs import WORTH_PROCESSES
 from services.sealing import Sealer
 from services.show import WORDS, Story, printable
-from services.store import journal_key, seed_key
+from services.store.keys import journal_key, seed_key
 
 HISTORIES = Path(__file__).parents[1] / "histories"
 SCENARIOS = Path(__file__).parents[1] / "scenarios"

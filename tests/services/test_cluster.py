@@ -8,8 +8,9 @@ import redis
 
 from services.commands import Abort, Envelope
 from services.local_clusters import RedisCluster, ask
-from services.redis_servers import StoreError
-from services.store import Store, Unreachable, moves_key
+from services.store import Store
+from services.store.keys import moves_key
+from services.store.servers import StoreError, Unreachable
 from tests.services.front import in_loop, intake, peek, settings_for, until
 from tests.services.test_store import A, append, commit, lease_of, opened, reasons
 
@@ -60,7 +61,7 @@ class TestSlots:
     ):
         assert len(set(homes(redis_cluster).values())) == 3
         async with opened(redis_cluster_url, partitions=PARTITIONS) as store:
-            leases = await store.acquire(A, range(PARTITIONS))
+            leases = await store.leases.acquire(A, range(PARTITIONS))
             commits = [commit(lease, 0, match=match_of(lease.partition)) for lease in leases]
             assert await store.commit(A, commits) == ["OK"] * PARTITIONS
             assert await store.matches() == [match_of(partition) for partition in range(PARTITIONS)]
@@ -78,7 +79,7 @@ class TestSlots:
             assert own_cluster.primary_of(moves_key(2)) is not before
             assert await store.commit(A, [commit(lease, 1)]) == ["OK"]
             sent += await append(store, 2, 2)
-            assert reasons(await store.read([2], 1000)) == sent
+            assert reasons(await store.intake.read([2], 1000)) == sent
 
     @in_loop
     async def test_a_slot_that_is_just_moving_is_asked_for_where_its_keys_are_already(self, own_cluster):
@@ -87,16 +88,16 @@ class TestSlots:
             sent = await append(store, 2, 2)
             end = migrate(own_cluster, 2, leave_open=True)
             sent += await append(store, 2, 2)
-            assert await store.renew(A, [lease]) == []
-            assert reasons(await store.read([2], 0)) == sent
+            assert await store.leases.renew(A, [lease]) == []
+            assert reasons(await store.intake.read([2], 0)) == sent
             end()
-            assert reasons(await store.read_pending([2])) == sent
+            assert reasons(await store.intake.read_pending([2])) == sent
 
     @in_loop
     async def test_functions_that_one_primary_has_lost_are_loaded_there_again(self, redis_cluster, redis_cluster_url):
         async with opened(redis_cluster_url, partitions=PARTITIONS) as store:
             ask(redis_cluster.primary_of(moves_key(3)), "FUNCTION", "FLUSH")
-            assert len(await store.acquire(A, range(PARTITIONS))) == PARTITIONS
+            assert len(await store.leases.acquire(A, range(PARTITIONS))) == PARTITIONS
 
     @in_loop
     async def test_a_server_alone_and_a_node_of_a_cluster_are_not_taken_for_each_other(self, redis_cluster, redis_url):
@@ -112,7 +113,7 @@ class TestSlots:
         dead = "redis://127.0.0.1:1/0,"
         async with opened(dead + redis_cluster.nodes[4].url) as store:
             assert store._settings.redis_cluster
-            assert len(await store.acquire(A, range(4))) == 4
+            assert len(await store.leases.acquire(A, range(4))) == 4
 
 
 class TestReading:
@@ -123,24 +124,24 @@ class TestReading:
             opened(redis_cluster_url, partitions=PARTITIONS) as store,
             opened(redis_cluster_url, partitions=PARTITIONS) as front,
         ):
-            await store.acquire(A, range(PARTITIONS))
+            await store.leases.acquire(A, range(PARTITIONS))
             for partition in [*range(PARTITIONS), 5, 5]:
-                reading = asyncio.create_task(store.read(range(PARTITIONS), 60_000))
+                reading = asyncio.create_task(store.intake.read(range(PARTITIONS), 60_000))
                 await asyncio.sleep(0.02)
                 assert not reading.done()
                 sent = await append(front, partition, 1)
                 found = await asyncio.wait_for(reading, 20)
                 assert reasons(found) == sent
-                await store.acknowledge(found)
+                await store.intake.acknowledge(found)
 
     @in_loop
     async def test_a_read_that_was_given_up_has_taken_nothing(self, redis_cluster_url):
         async with opened(redis_cluster_url, partitions=PARTITIONS) as store:
-            await store.acquire(A, range(PARTITIONS))
-            assert await store.read(range(PARTITIONS), 30) == []
+            await store.leases.acquire(A, range(PARTITIONS))
+            assert await store.intake.read(range(PARTITIONS), 30) == []
             await append(store, 7, 3)
             await asyncio.sleep(0.1)  # what waits for entries has seen them
-            assert len(await store.read([7], 0)) == 3
+            assert len(await store.intake.read([7], 0)) == 3
 
 
 class TestPrimaryAway:
@@ -151,20 +152,20 @@ class TestPrimaryAway:
             dead = own_cluster.primary_of(moves_key(0))
             lost = {partition for partition, port in where.items() if port == dead.port}
             kept = [partition for partition in where if partition not in lost]
-            leases = await store.acquire(A, range(PARTITIONS))
+            leases = await store.leases.acquire(A, range(PARTITIONS))
             for node in own_cluster.nodes[3:]:
                 node.kill()  # nobody is left to take over
             dead.kill()
-            lengths = await store.append(
+            lengths = await store.intake.append(
                 [(p, Envelope("s", p, Abort(match_of(p), "it ends"))) for p in range(PARTITIONS)]
             )
             assert {p for p, length in lengths.items() if length is None} == lost
             with pytest.raises(Unreachable) as failed:
-                await store.read(range(PARTITIONS), 0)
+                await store.intake.read(range(PARTITIONS), 0)
             assert failed.value.partitions == lost
-            assert {lease.partition for lease in await store.renew(A, leases)} == lost
-            assert [lease.partition for lease in await store.acquire(A, range(PARTITIONS))] == kept
-            assert len(await store.read_pending(kept)) == len(kept)
+            assert {lease.partition for lease in await store.leases.renew(A, leases)} == lost
+            assert [lease.partition for lease in await store.leases.acquire(A, range(PARTITIONS))] == kept
+            assert len(await store.intake.read_pending(kept)) == len(kept)
             assert abs(await store.time() - time.time() * 1000) < 60_000
 
     @in_loop

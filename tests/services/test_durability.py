@@ -7,12 +7,12 @@ from contextlib import contextmanager
 import pytest
 import redis
 
-from services import redis_servers
 from services.bus import NoAnswer
 from services.commands import Submit
 from services.local import RedisServer
-from services.redis_servers import NotDurable
 from services.settings import Durability
+from services.store import servers
+from services.store.servers import NotDurable
 from tests.faults.jumping_clock import compiler
 from tests.faults.losing_disk import LosingDisk, PreloadedRedis, wait_until_written
 from tests.services.front import in_loop, intake, until
@@ -25,7 +25,7 @@ QUIET_S = 0.4
 @contextmanager
 def replicated(folder, monkeypatch):
     """A primary and its replica, in step; a commit that no replica confirms fails soon."""
-    monkeypatch.setattr(redis_servers, "CONFIRM_MS", 300)
+    monkeypatch.setattr(servers, "CONFIRM_MS", 300)
     with RedisServer(folder / "primary") as primary, RedisServer(folder / "replica") as replica:
         with redis.Redis.from_url(primary.url) as there, redis.Redis.from_url(replica.url) as here:
             there.config_set("repl-diskless-sync-delay", 0)
@@ -81,7 +81,7 @@ class TestOneServer:
     @in_loop
     async def test_fsync_waits_for_the_disk_and_not_only_for_the_answer(self, tmp_path, monkeypatch):
         """A server that leaves it to the system when to write confirms nothing."""
-        monkeypatch.setattr(redis_servers, "CONFIRM_MS", 300)
+        monkeypatch.setattr(servers, "CONFIRM_MS", 300)
         with RedisServer(tmp_path) as server, redis.Redis.from_url(server.url) as client:
             client.config_set("appendfsync", "no")
             async with opened(server.url, durability="fsync") as store:

@@ -12,7 +12,7 @@ from services.local import RedisServer
 from services.local_process import ServiceProcess
 from services.metrics import Metrics
 from services.settings import Settings
-from services.store import WORKERS, owner_key
+from services.store.keys import WORKERS, owner_key
 from tests.services.front import SEED_KEY, Intake, Running, Seat, creation, in_loop, intake, peek, until
 from tests.services.guard import GUARD
 
@@ -119,7 +119,7 @@ async def test_when_one_is_lost_the_other_has_everything_after_a_lease(redis_url
         await shared(front, first, second)
         matches = await matches_everywhere(front)
         await first.crash()
-        assert await front.store.free(8) == [], "nothing was given back"
+        assert await front.store.leases.free(8) == [], "nothing was given back"
         moves = [(await front.next_move(seats))[1] for seats in matches]
         receipts = await front.ask(*moves)
         assert [receipt.version for receipt in receipts] == [4] * 8
@@ -195,7 +195,7 @@ async def test_when_a_process_is_killed_the_other_takes_over_and_ends_in_good_or
         with worker_process(front, tmp_path, "one") as one, worker_process(front, tmp_path, "two") as two:
 
             async def both():
-                return len(await owners(front)) == 2 and not await front.store.free(8)
+                return len(await owners(front)) == 2 and not await front.store.leases.free(8)
 
             await until(both)
             matches = await matches_everywhere(front)
@@ -220,7 +220,7 @@ async def test_when_a_process_is_killed_the_other_takes_over_and_ends_in_good_or
             assert len(await owners(front)) == 1
             two.stop()
             assert two.exit_code == 0
-            assert await front.store.free(8) == list(range(8))
+            assert await front.store.leases.free(8) == list(range(8))
 
 
 @in_loop

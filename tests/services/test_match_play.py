@@ -292,14 +292,14 @@ def test_a_broken_stream_takes_nothing_back(settings):
             call = served.stub.Play()
             await call.write(pb.PlayRequest(attach=attach(seat.token)))
             await call.read()
-            append = served.store.append
+            append = served.store.intake.append
 
             async def append_as_it_breaks(*args):
                 call.cancel()
                 await until(lambda: not served.count("open_streams", method="Play"))
                 return await append(*args)
 
-            served.store.append = append_as_it_breaks
+            served.store.intake.append = append_as_it_breaks
             await call.write(pb.PlayRequest(commands=[command]))
 
             async def is_moved() -> bool:

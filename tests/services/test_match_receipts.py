@@ -11,7 +11,8 @@ from services.local import NatsServer, RedisServer
 from services.match.receipts import MEASURED_EACH_S, Courier
 from services.metrics import Metrics
 from services.settings import Settings
-from services.store import Store, moves_key
+from services.store import Store
+from services.store.keys import moves_key
 from tests.services.front import peek
 from tests.services.guard import AS_MATCH
 from tests.services.match_front import ScriptedOwner, settings_for

@@ -9,7 +9,7 @@ from engine import registry
 from engine.match import Match
 from services.commands import ViewQuestion, partition_of
 from services.engine.live import Live
-from services.store import due_key
+from services.store.keys import due_key
 from services.views import ViewEncoder
 from tests.services.front import Intake, in_loop, intake, peek, until
 
@@ -18,7 +18,9 @@ IDLE_BYTES = 16 * 1024
 
 async def memory(front: Intake, match: str) -> dict[str, int]:
     """Bytes of every key that is there for a match, and of the partition's due decisions."""
-    names = [key.decode() for key in await front.store._exchange.keys(f"*{match}*")] + [due_key(partition_of(match))]
+    names = [key.decode() for key in await front.store._servers.exchange.keys(f"*{match}*")] + [
+        due_key(partition_of(match))
+    ]
     return {name: await peek(front.store, "MEMORY", "USAGE", name, "SAMPLES", 0) or 0 for name in names}
 
 

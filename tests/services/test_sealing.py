@@ -98,7 +98,7 @@ async def test_redis_never_holds_the_seed_of_a_running_match(redis_url, nats_url
 
 async def everything(front) -> bytes:
     found = []
-    for keys in await front.store._exchange.each(("KEYS", "*")):
+    for keys in await front.store._servers.exchange.each(("KEYS", "*")):
         for key in map(bytes.decode, keys):
             reading = {
                 b"stream": ("XRANGE", key, "-", "+"),

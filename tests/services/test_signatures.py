@@ -13,7 +13,7 @@ from engine import journal
 from services.cli import app
 from services.settings import load
 from services.signatures import public_key, read_key, read_signature
-from services.store import journal_key
+from services.store.keys import journal_key
 
 REFERENCE = Path(__file__).parents[1] / "histories" / "timos_twist_reference.jsonl"
 LINES = journal.split(REFERENCE.read_bytes())

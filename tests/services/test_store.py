@@ -4,31 +4,24 @@ import asyncio
 import contextlib
 import gc
 import hashlib
+import re
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 import redis
 
 from engine.journal import Line
-from services import redis_servers
+from services import commands
 from services.commands import ENVELOPES, Abort, Envelope
 from services.local import RedisServer
-from services.redis_servers import StoreError
 from services.settings import Durability
-from services.store import (
-    COMMITTED_TOGETHER,
-    Along,
-    Commit,
-    Lease,
-    Recorded,
-    Store,
-    due_key,
-    journal_key,
-    moves_key,
-    open_key,
-    owner_key,
-    seed_key,
-)
+from services.store import Recorded, Store, servers
+from services.store.commits import COMMITTED_TOGETHER, Commit
+from services.store.intake import Along
+from services.store.keys import due_key, journal_key, moves_key, open_key, owner_key, seed_key
+from services.store.leases import Lease
+from services.store.servers import StoreError
 from tests.services.front import in_loop, peek, settings_for, until
 
 pytestmark = pytest.mark.containers
@@ -36,6 +29,7 @@ pytestmark = pytest.mark.containers
 MATCH = "002" + "a" * 22
 OTHER = "003" + "b" * 22
 A, B = "worker a", "worker b"
+KEY = re.compile(r"croupier:[^\s\"]")
 
 
 @pytest.fixture(params=["redis_url", "redis_cluster_url"], ids=["server", "cluster"])
@@ -74,7 +68,7 @@ def commit(lease: Lease, start: int, count: int = 1, match: str = MATCH, **chang
 
 
 async def lease_of(store: Store, worker: str = A, partition: int = 2) -> Lease:
-    (lease,) = await store.acquire(worker, [partition])
+    (lease,) = await store.leases.acquire(worker, [partition])
     return lease
 
 
@@ -87,7 +81,7 @@ async def expire(store: Store, *partitions: int) -> None:
 async def append(store: Store, partition: int, count: int) -> list[str]:
     """Append commands; return their reasons, by which they are told apart."""
     reasons = [f"{partition}/{number}" for number in range(count)]
-    await store.append(
+    await store.intake.append(
         [(partition, Envelope("s", n, Abort(f"{partition:03}" + "a" * 22, r))) for n, r in enumerate(reasons)]
     )
     return reasons
@@ -101,15 +95,15 @@ class TestLeases:
     @in_loop
     async def test_a_partition_has_one_owner(self, url):
         async with opened(url) as store:
-            assert [lease.partition for lease in await store.acquire(A, [0, 1])] == [0, 1]
-            assert [lease.partition for lease in await store.acquire(B, [1, 2])] == [2]
+            assert [lease.partition for lease in await store.leases.acquire(A, [0, 1])] == [0, 1]
+            assert [lease.partition for lease in await store.leases.acquire(B, [1, 2])] == [2]
 
     @in_loop
     async def test_an_epoch_is_raised_at_each_acquisition_and_never_restarts(self, url):
         async with opened(url) as store:
             epochs = [(await lease_of(store)).epoch]
             epochs.append((await lease_of(store)).epoch)
-            await store.release(A, [Lease(2, epochs[-1])])
+            await store.leases.release(A, [Lease(2, epochs[-1])])
             epochs.append((await lease_of(store, B)).epoch)
             await expire(store, 2)
             epochs.append((await lease_of(store, A)).epoch)
@@ -120,59 +114,59 @@ class TestLeases:
     async def test_a_lease_that_has_run_out_can_be_had_by_another_and_only_then(self, url):
         async with opened(url, lease_ms=200, block_ms=20) as store:
             await lease_of(store, A)
-            assert await store.acquire(B, [2]) == []
-            await until(lambda: store.acquire(B, [2]))
-            assert await store.acquire(A, [2]) == []
+            assert await store.leases.acquire(B, [2]) == []
+            await until(lambda: store.leases.acquire(B, [2]))
+            assert await store.leases.acquire(A, [2]) == []
 
     @in_loop
     async def test_renewing_keeps_a_lease_and_names_the_lost_ones(self, url):
         async with opened(url) as store:
-            kept, lost = await store.acquire(A, [2, 3])
+            kept, lost = await store.leases.acquire(A, [2, 3])
             await expire(store, 2, 3)
             await lease_of(store, B, 3)
-            assert await store.renew(A, [kept, lost]) == [lost]
-            assert await store.acquire(B, [2]) == []
-            assert await store.renew(A, []) == []
+            assert await store.leases.renew(A, [kept, lost]) == [lost]
+            assert await store.leases.acquire(B, [2]) == []
+            assert await store.leases.renew(A, []) == []
 
     @in_loop
     async def test_the_lease_of_an_earlier_acquisition_is_lost_also_for_its_own_worker(self, url):
         async with opened(url) as store:
             old, new = await lease_of(store), await lease_of(store)
-            assert await store.renew(A, [old, new]) == [old]
-            assert not await store.owns(A, old)
-            assert await store.owns(A, new)
-            assert not await store.owns(B, new)
+            assert await store.leases.renew(A, [old, new]) == [old]
+            assert not await store.leases.owns(A, old)
+            assert await store.leases.owns(A, new)
+            assert not await store.leases.owns(B, new)
 
     @in_loop
     async def test_releasing_frees_at_once_and_never_takes_from_another(self, url):
         async with opened(url) as store:
             mine = await lease_of(store, A)
-            await store.release(A, [mine])
+            await store.leases.release(A, [mine])
             theirs = await lease_of(store, B)
-            await store.release(A, [mine])
-            await store.release(A, [])
-            assert await store.owns(B, theirs)
+            await store.leases.release(A, [mine])
+            await store.leases.release(A, [])
+            assert await store.leases.owns(B, theirs)
 
     @in_loop
     async def test_free_are_the_partitions_never_held_released_or_run_out(self, url):
         async with opened(url) as store:
-            assert await store.free(4) == [0, 1, 2, 3]
-            leases = await store.acquire(A, [0, 1, 3])
-            assert await store.free(4) == [2]
-            await store.release(A, leases[:1])
+            assert await store.leases.free(4) == [0, 1, 2, 3]
+            leases = await store.leases.acquire(A, [0, 1, 3])
+            assert await store.leases.free(4) == [2]
+            await store.leases.release(A, leases[:1])
             await expire(store, 3)
-            assert await store.free(4) == [0, 2, 3]
+            assert await store.leases.free(4) == [0, 2, 3]
 
     @in_loop
     async def test_live_workers_are_the_ones_heard_of_within_a_lease(self, url):
         async with opened(url, lease_ms=200, block_ms=20) as store:
-            assert await store.heartbeat("b") == ["b"]
-            assert await store.heartbeat("a") == ["a", "b"]
-            await store.retire("b")
-            assert await store.heartbeat("c") == ["a", "c"]
+            assert await store.leases.heartbeat("b") == ["b"]
+            assert await store.leases.heartbeat("a") == ["a", "b"]
+            await store.leases.retire("b")
+            assert await store.leases.heartbeat("c") == ["a", "c"]
 
             async def is_alone():
-                return await store.heartbeat("c") == ["c"]
+                return await store.leases.heartbeat("c") == ["c"]
 
             await until(is_alone)
 
@@ -181,22 +175,22 @@ class TestLeases:
         async with opened(url) as store:
             sent = await append(store, 2, 2)
             await lease_of(store)
-            assert reasons(await store.read([2], 0)) == sent
+            assert reasons(await store.intake.read([2], 0)) == sent
 
 
 class TestIntake:
     @in_loop
     async def test_commands_of_several_partitions_are_read_each_in_order(self, url):
         async with opened(url) as store:
-            await store.acquire(A, [0, 1, 2])
+            await store.leases.acquire(A, [0, 1, 2])
             sent = {partition: await append(store, partition, 3) for partition in (0, 1, 2)}
-            found = await store.read([0, 2], 1000)
+            found = await store.intake.read([0, 2], 1000)
             assert reasons(d for d in found if d.partition == 0) == sent[0]
             assert reasons(d for d in found if d.partition == 2) == sent[2]
             assert len(found) == 6
-            assert await store.read([0, 2], 1) == []
-            assert reasons(await store.read([0, 1, 2], 0)) == sent[1]
-            assert await store.read([], 1000) == []
+            assert await store.intake.read([0, 2], 1) == []
+            assert reasons(await store.intake.read([0, 1, 2], 0)) == sent[1]
+            assert await store.intake.read([], 1000) == []
 
     @in_loop
     async def test_commands_of_several_partitions_are_read_in_the_order_in_which_they_came(self, url):
@@ -205,18 +199,18 @@ class TestIntake:
             for partition in (2, 0, 1, 0, 2):
                 sent += await append(store, partition, 1)
                 await asyncio.sleep(0.003)  # the order is that of Redis' milliseconds
-            found = await store.read([0, 1, 2], 0)
+            found = await store.intake.read([0, 1, 2], 0)
             assert reasons(found) == sent
             assert [delivery.at for delivery in found] == sorted({delivery.at for delivery in found})
-            assert await store.read([0, 1, 2], 0) == []  # each partition was read to its own end
+            assert await store.intake.read([0, 1, 2], 0) == []  # each partition was read to its own end
 
     @in_loop
     async def test_appending_tells_how_long_each_intake_is(self, url):
         async with opened(url) as store:
             envelope = Envelope("s", 1, Abort(MATCH, ""))
-            assert await store.append([(2, envelope), (3, envelope), (2, envelope)], [2, 3]) == {2: 2, 3: 1}
-            assert await store.append([(3, envelope)]) == {}
-            assert await store.append([(2, envelope)], [2]) == {2: 3}
+            assert await store.intake.append([(2, envelope), (3, envelope), (2, envelope)], [2, 3]) == {2: 2, 3: 1}
+            assert await store.intake.append([(3, envelope)]) == {}
+            assert await store.intake.append([(2, envelope)], [2]) == {2: 3}
 
     @in_loop
     async def test_a_delivery_carries_the_milliseconds_of_its_id(self, url):
@@ -224,24 +218,24 @@ class TestIntake:
             await lease_of(store)
             before = await store.time()
             await append(store, 2, 1)
-            (delivery,) = await store.read([2], 0)
+            (delivery,) = await store.intake.read([2], 0)
             assert before <= delivery.at <= await store.time()
             assert delivery.id.startswith(f"{delivery.at}-")
 
     @in_loop
     async def test_one_read_takes_at_most_a_batch_of_each_partition(self, url):
         async with opened(url, batch=2) as store:
-            await store.acquire(A, [0, 1])
+            await store.leases.acquire(A, [0, 1])
             await append(store, 0, 3)
             await append(store, 1, 3)
-            assert reasons(await store.read([0, 1], 0)) == ["0/0", "0/1", "1/0", "1/1"]
-            assert reasons(await store.read([0, 1], 0)) == ["0/2", "1/2"]
+            assert reasons(await store.intake.read([0, 1], 0)) == ["0/0", "0/1", "1/0", "1/1"]
+            assert reasons(await store.intake.read([0, 1], 0)) == ["0/2", "1/2"]
 
     @in_loop
     async def test_a_blocked_read_wakes_for_a_command(self, url):
         async with opened(url) as store:
-            await store.acquire(A, [0, 1])
-            reading = asyncio.create_task(store.read([0, 1], 2000))
+            await store.leases.acquire(A, [0, 1])
+            reading = asyncio.create_task(store.intake.read([0, 1], 2000))
             await asyncio.sleep(0.05)
             assert not reading.done()
             await append(store, 1, 1)
@@ -250,50 +244,54 @@ class TestIntake:
     @in_loop
     async def test_what_is_not_acknowledged_is_found_whoever_read_it_however_much_it_is(self, url):
         async with opened(url, batch=2) as old, opened(url, batch=2) as new:
-            await old.acquire(A, [0, 1])
+            await old.leases.acquire(A, [0, 1])
             sent = await append(old, 0, 5) + await append(old, 1, 1)
-            taken = [delivery for _ in range(3) for delivery in await old.read([0, 1], 0)]
-            await old.acknowledge([taken[0]])
-            assert await new.unacknowledged([0, 1]) == {0: 4, 1: 1}
-            found = await new.read_pending([0, 1])
+            taken = [delivery for _ in range(3) for delivery in await old.intake.read([0, 1], 0)]
+            await old.intake.acknowledge([taken[0]])
+            assert await new.intake.unacknowledged([0, 1]) == {0: 4, 1: 1}
+            found = await new.intake.read_pending([0, 1])
             assert reasons(found) == ["0/1", "0/2", "1/0"]
-            found += await new.read([0, 1], 0)
+            found += await new.intake.read([0, 1], 0)
             assert sorted(reasons(found)) == sent[1:]
-            await new.acknowledge(found)
-            assert await new.read_pending([0, 1]) == []
-            assert await new.unacknowledged([0, 1]) == {0: 0, 1: 0}
-            assert await new.read_pending([]) == []
+            await new.intake.acknowledge(found)
+            assert await new.intake.read_pending([0, 1]) == []
+            assert await new.intake.unacknowledged([0, 1]) == {0: 0, 1: 0}
+            assert await new.intake.read_pending([]) == []
 
     @in_loop
     async def test_a_commit_takes_along_what_was_left_to_acknowledge_and_a_read(self, url):
         async with opened(url) as store:
             lease = await lease_of(store)
             sent = await append(store, 2, 1)
-            taken = await store.read([2], 0)
-            store.acknowledge_later(taken, {2: ["a"]})
+            taken = await store.intake.read([2], 0)
+            store.intake.acknowledge_later(taken, {2: ["a"]})
             await store.postpone(2, {"a": 1, "b": 2})
             sent += await append(store, 2, 2)
             nothing = Along([])
             assert await store.commit(A, [commit(lease, 0)], nothing) == ["OK"]
-            assert (nothing.found, store.acknowledging, await store.unacknowledged([2])) == ([], True, {2: 3})
+            assert (nothing.found, store.intake.acknowledging, await store.intake.unacknowledged([2])) == (
+                [],
+                True,
+                {2: 3},
+            )
             along = Along([2])
             results = await store.commit(A, [commit(lease, 1), commit(lease, 1), commit(lease, 2)], along)
             assert results == ["OK", "CONFLICT", "OK"]
             if store._settings.redis_cluster:
-                assert (along.found, store.acknowledging) == ([], True)
+                assert (along.found, store.intake.acknowledging) == ([], True)
             else:
-                assert not store.acknowledging
+                assert not store.intake.acknowledging
                 assert reasons(along.found) == sent[1:]
-                assert reasons(await store.read_pending([2])) == sent[1:]
+                assert reasons(await store.intake.read_pending([2])) == sent[1:]
                 assert await store.due([2], 9, 9) == {2: ["b"]}
 
     @in_loop
     async def test_reading_takes_nothing_from_others(self, url):
         async with opened(url) as old, opened(url) as new:
-            await old.acquire(A, [2])
+            await old.leases.acquire(A, [2])
             sent = await append(old, 2, 3)
-            assert reasons(await old.read([2], 0)) == reasons(await new.read([2], 0)) == sent
-            assert await old.read([2], 0) == await new.read([2], 0) == []
+            assert reasons(await old.intake.read([2], 0)) == reasons(await new.intake.read([2], 0)) == sent
+            assert await old.intake.read([2], 0) == await new.intake.read([2], 0) == []
 
     @in_loop
     async def test_what_was_there_when_reading_began_anew_counts_as_read_before(self, url):
@@ -301,70 +299,70 @@ class TestIntake:
         async with opened(url, batch=2) as store:
             await lease_of(store)
             await append(store, 2, 1)
-            assert [delivery.again for delivery in await store.read([2], 0)] == [False]
+            assert [delivery.again for delivery in await store.intake.read([2], 0)] == [False]
             await append(store, 2, 4)
-            again = [delivery.again for delivery in await store.read_pending([2])]
+            again = [delivery.again for delivery in await store.intake.read_pending([2])]
             await append(store, 2, 3)
             for _ in range(3):
-                again += [delivery.again for delivery in await store.read([2], 0)]
+                again += [delivery.again for delivery in await store.intake.read([2], 0)]
             assert again[:5] == [True] * 5
             assert again[6:] == [False] * 2
             await append(store, 2, 1)
-            assert [delivery.again for delivery in await store.read([2], 0)] == [False]
+            assert [delivery.again for delivery in await store.intake.read([2], 0)] == [False]
 
     @in_loop
     async def test_a_command_that_was_read_and_is_neither_acknowledged_nor_in_hand_is_told_of(self, url):
         async with opened(url, batch=2) as store:
-            await store.acquire(A, [0, 1])
+            await store.leases.acquire(A, [0, 1])
             await append(store, 0, 5)
             await append(store, 1, 1)
             both = range(2)
-            assert await store.forgotten(both) == set()
-            first = await store.read(both, 0)
-            assert await store.forgotten(both, first) == set()
-            assert await store.forgotten(both) == {0, 1}
-            assert await store.forgotten(both, first[1:]) == {0}
-            await store.acknowledge(first[:1])
-            assert await store.forgotten(both) == {0, 1}
-            assert await store.forgotten(both, first[1:]) == set()
-            await store.acknowledge(first[1:])
-            assert await store.forgotten(both) == set()
-            second = await store.read(both, 0)
-            third = await store.read(both, 0)
-            assert await store.forgotten(both, third) == {0}
-            assert await store.forgotten(both, second + third) == set()
-            assert await store.forgotten([]) == set()
+            assert await store.intake.forgotten(both) == set()
+            first = await store.intake.read(both, 0)
+            assert await store.intake.forgotten(both, first) == set()
+            assert await store.intake.forgotten(both) == {0, 1}
+            assert await store.intake.forgotten(both, first[1:]) == {0}
+            await store.intake.acknowledge(first[:1])
+            assert await store.intake.forgotten(both) == {0, 1}
+            assert await store.intake.forgotten(both, first[1:]) == set()
+            await store.intake.acknowledge(first[1:])
+            assert await store.intake.forgotten(both) == set()
+            second = await store.intake.read(both, 0)
+            third = await store.intake.read(both, 0)
+            assert await store.intake.forgotten(both, third) == {0}
+            assert await store.intake.forgotten(both, second + third) == set()
+            assert await store.intake.forgotten([]) == set()
 
     @in_loop
     async def test_acknowledged_commands_are_gone_and_all_others_are_there(self, url):
         async with opened(url, batch=3) as store:
-            await store.acquire(A, [0, 1])
+            await store.leases.acquire(A, [0, 1])
             await append(store, 0, 5)
-            assert await store.unacknowledged([0, 1]) == {0: 5, 1: 0}
-            taken = await store.read([0], 0)
-            await store.acknowledge([taken[0], taken[2]])
-            assert await store.unacknowledged([0, 1]) == {0: 3, 1: 0}
-            assert reasons(await store.read([0], 0)) == ["0/3", "0/4"]
-            assert reasons(await store.read_pending([0])) == ["0/1", "0/3", "0/4"]
-            await store.acknowledge([taken[1], taken[1]])
-            assert await store.unacknowledged([0]) == {0: 2}
+            assert await store.intake.unacknowledged([0, 1]) == {0: 5, 1: 0}
+            taken = await store.intake.read([0], 0)
+            await store.intake.acknowledge([taken[0], taken[2]])
+            assert await store.intake.unacknowledged([0, 1]) == {0: 3, 1: 0}
+            assert reasons(await store.intake.read([0], 0)) == ["0/3", "0/4"]
+            assert reasons(await store.intake.read_pending([0])) == ["0/1", "0/3", "0/4"]
+            await store.intake.acknowledge([taken[1], taken[1]])
+            assert await store.intake.unacknowledged([0]) == {0: 2}
 
     @in_loop
     async def test_ids_go_on_when_an_intake_is_empty(self, url):
         async with opened(url) as store:
             await lease_of(store)
             await peek(store, "XADD", moves_key(2), "99999999999999-0", "c", b"x")
-            await store.acknowledge(await store.read([2], 0))
-            assert await store.unacknowledged([2]) == {2: 0}
+            await store.intake.acknowledge(await store.intake.read([2], 0))
+            assert await store.intake.unacknowledged([2]) == {2: 0}
             await append(store, 2, 1)
-            assert reasons(await store.read([2], 0)) == ["2/0"]
+            assert reasons(await store.intake.read([2], 0)) == ["2/0"]
 
     @in_loop
     async def test_an_entry_without_a_command_is_delivered_too(self, url):
         async with opened(url) as store:
             await lease_of(store)
             await peek(store, "XADD", moves_key(2), "*", "x", "y")
-            (delivery,) = await store.read([2], 0)
+            (delivery,) = await store.intake.read([2], 0)
             assert delivery.data == b""
 
     @in_loop
@@ -373,10 +371,10 @@ class TestIntake:
             await lease_of(store)
             await store.postpone(2, {"a": 1, "b": 2, "c": 3})
             await append(store, 2, 1)
-            await store.acknowledge(await store.read([2], 0), {2: ["a", "c", "unknown"], 3: []})
+            await store.intake.acknowledge(await store.intake.read([2], 0), {2: ["a", "c", "unknown"], 3: []})
             assert await store.due([2], 10, 10) == {2: ["b"]}
-            assert await store.unacknowledged([2]) == {2: 0}
-            await store.acknowledge([])
+            assert await store.intake.unacknowledged([2]) == {2: 0}
+            await store.intake.acknowledge([])
 
 
 class TestCommit:
@@ -433,9 +431,9 @@ class TestCommit:
             assert await store.commit(A, [commit(old, 2, **full)]) == ["FENCED"]
             assert await store.commit(B, [commit(new, 2, **full)]) == ["FENCED"]
             assert await store.commit(A, [commit(old, 0, **full)]) == ["FENCED"]
-            await store.release(A, [new])
+            await store.leases.release(A, [new])
             assert await store.commit(A, [commit(new, 2, **full)]) == ["FENCED"]
-            await store.acquire(A, [2])
+            await store.leases.acquire(A, [2])
             assert await store.commit("", [commit(new, 2, **full)]) == ["FENCED"]
             await peek(store, "DEL", owner_key(2))
             assert await store.commit(A, [commit(new, 2, **full)]) == ["FENCED"]
@@ -448,7 +446,7 @@ class TestCommit:
         """All keys of the server and what they hold."""
         return {
             key: await peek(store, "DUMP", key.decode())
-            for keys in await store._exchange.each(("KEYS", "*"))
+            for keys in await store._servers.exchange.each(("KEYS", "*"))
             for key in keys
         }
 
@@ -480,7 +478,7 @@ class TestCommit:
     @in_loop
     async def test_more_than_fit_in_one_call_are_committed_and_each_has_its_own_result(self, url):
         async with opened(url) as store:
-            two, three = await store.acquire(A, [2, 3])
+            two, three = await store.leases.acquire(A, [2, 3])
             count = 2 * COMMITTED_TOGETHER + 1
             matches = [f"{2 + number % 2:03}{number:022}" for number in range(count)]
             leases = [two, three] * count
@@ -503,7 +501,7 @@ class TestCommit:
     @in_loop
     async def test_each_match_of_a_batch_over_several_partitions_has_its_own_result(self, url):
         async with opened(url) as store:
-            two, three = await store.acquire(A, [2, 3])
+            two, three = await store.leases.acquire(A, [2, 3])
             first = "002" + "c" * 22
             fenced = Lease(3, three.epoch + 1)
             assert await store.commit(
@@ -582,7 +580,7 @@ class TestCommit:
             assert await store.holds(A, lease, MATCH, 1, line(0).hash) is False
             assert await store.holds(A, lease, OTHER.replace("003", "002"), 0, bytes(32)) is True
             assert await store.holds(B, lease, MATCH, 2, line(1).hash) is None
-            await store.acquire(A, [2])
+            await store.leases.acquire(A, [2])
             assert await store.holds(A, lease, MATCH, 2, line(1).hash) is None
 
 
@@ -620,25 +618,25 @@ class TestServer:
         async with opened(url) as store:
 
             async def lost():
-                assert set(await store._exchange.each(("FUNCTION", "FLUSH"))) == {b"OK"}
+                assert set(await store._servers.exchange.each(("FUNCTION", "FLUSH"))) == {b"OK"}
 
             await lost()
-            assert await store.heartbeat(A) == [A]
+            assert await store.leases.heartbeat(A) == [A]
             await lost()
             lease = await lease_of(store)
             await lost()
-            assert await store.renew(A, [lease]) == []
+            assert await store.leases.renew(A, [lease]) == []
             await lost()
             assert await store.commit(A, [commit(lease, 0), commit(lease, 1)]) == ["OK", "OK"]
             await lost()
-            await store.release(A, [lease])
-            assert await store.free(4) == [0, 1, 2, 3]
+            await store.leases.release(A, [lease])
+            assert await store.leases.free(4) == [0, 1, 2, 3]
 
     @in_loop
     async def test_another_version_of_the_functions_is_replaced(self, url):
         async with opened(url) as store:
             other = "#!lua name=croupier\nredis.register_function('croupier_commit', function() return 'OK' end)"
-            await store._exchange.each(("FUNCTION", "LOAD", "REPLACE", other))
+            await store._servers.exchange.each(("FUNCTION", "LOAD", "REPLACE", other))
             async with opened(url) as newer:
                 assert await newer.commit(B, [commit(Lease(2, 1), 0)]) == ["FENCED"]
 
@@ -665,13 +663,13 @@ class TestServer:
         @in_loop
         async def run():
             store = Store(settings_for(url, "nats://127.0.0.1:1", durability=durability))
-            real = (await store._infos())[0]
+            real = (await store._servers._infos())[0]
             real.pop("valkey_version", None)
 
             async def infos():
                 return [real | info]
 
-            monkeypatch.setattr(store, "_infos", infos)
+            monkeypatch.setattr(store._servers, "_infos", infos)
             try:
                 if says is None:
                     await store.open()
@@ -714,7 +712,7 @@ class TestDurability:
         async def run():
             with RedisServer(tmp_path, durability=Durability.parse(durability)) as server:
                 async with opened(server.url, durability=durability) as store:
-                    two, three = await store.acquire(A, [2, 3])
+                    two, three = await store.leases.acquire(A, [2, 3])
                     batch = [commit(two, 0), commit(three, 0, match=OTHER)]
                     assert await store.commit(A, batch) == ["OK", "OK"]
                     assert await store.commit(A, [commit(two, 1, 0)]) == ["OK"]
@@ -732,7 +730,7 @@ class TestDurability:
 
     @in_loop
     async def test_a_replica_confirms_and_without_it_nothing_counts(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(redis_servers, "CONFIRM_MS", 300)
+        monkeypatch.setattr(servers, "CONFIRM_MS", 300)
         with RedisServer(tmp_path / "1") as primary, RedisServer(tmp_path / "2") as replica:
             with redis.Redis.from_url(primary.url) as client:
                 client.config_set("repl-diskless-sync-delay", 0)
@@ -751,8 +749,17 @@ class TestDurability:
                 await asyncio.sleep(0.2)  # it may answer once more before it stops
                 with pytest.raises(StoreError, match="not as durable as replicas:1"):
                     await store.commit(A, [commit(lease, 1)])
-                await store._exchange.close()  # on a new connection nothing was written yet
+                await store._servers.exchange.close()  # on a new connection nothing was written yet
                 with pytest.raises(StoreError, match="not as durable as replicas:1"):
                     await store.commit(A, [commit(lease, 2, 0)])
                 replica.resume()
                 assert await store.commit(A, [commit(lease, 2, 0)]) == ["OK"]
+
+
+def test_keys_are_spelled_in_one_module_only():
+    """That nothing but the store talks to Redis is a rule of the linter: `services/ruff.toml`."""
+    services = Path(commands.__file__).parent
+    spelled = [
+        path for path in services.rglob("*.*") if path.suffix in {".py", ".lua"} and KEY.search(path.read_text())
+    ]
+    assert spelled == [services / "store" / "keys.py"]

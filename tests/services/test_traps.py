@@ -17,7 +17,9 @@ from services.commands import Abort, Command, Leave, Start, Submit, partition_of
 from services.engine import worker as worker_module
 from services.engine.matches import Matches
 from services.local import NatsServer, RedisServer
-from services.store import Along, Commit, moves_key, seed_key
+from services.store.commits import Commit
+from services.store.intake import Along
+from services.store.keys import moves_key, seed_key
 from tests.services.front import (
     Gate,
     Intake,
@@ -70,7 +72,7 @@ async def written_by_another(front: Intake, match: str) -> None:
     folded.time_out(folded.to_act[0], folded.prompts[folded.to_act[0]], folded.at)
     commit = Commit(lease, match, before, head, lines, None, None, ended=False, due={})
     assert await front.store.commit("another", [commit]) == ["OK"]
-    await front.store.release("another", [lease])
+    await front.store.leases.release("another", [lease])
 
 
 def holds_anew(running: Running, match: str, epoch: int) -> bool:
@@ -118,7 +120,7 @@ class TestLeaseLostAndRegained:
             await loads.closed_on_somebody()
             rereads = running.store.before["read_pending"] = Gate()
             lease = await front.take_over(match)
-            await front.store.release("another", [lease])
+            await front.store.leases.release("another", [lease])
             await until(lambda: holds_anew(running, match, epoch))
             loads.open()
             await rereads.closed_on_somebody()
@@ -264,7 +266,7 @@ class TestRedelivery:
                 if step == "publish":
                     gate = running.bus.before["publish"] = Gate(when=bool)
                 else:  # what is accepted is acknowledged with the next read
-                    gate = running.store.before["read"] = Gate(when=lambda *_: running.store.acknowledging)
+                    gate = running.store.before["read"] = Gate(when=lambda *_: running.store.intake.acknowledging)
                 numbers = await front.send_together(running, *moves)
                 await gate.closed_on_somebody()
                 await running.crash()
@@ -319,7 +321,7 @@ class TestRedelivery:
                 elif crash == "before it is published":
                     gate = running.bus.before["publish"] = Gate(when=nth(1))
                 else:
-                    gate = running.store.before["read"] = Gate(when=lambda *_: running.store.acknowledging)
+                    gate = running.store.before["read"] = Gate(when=lambda *_: running.store.intake.acknowledging)
                 number, joined = await front.send_together(running, early, join)
                 await gate.closed_on_somebody()
                 await running.crash()
@@ -482,7 +484,7 @@ class TestOnItsWay:
                 await front.answers(numbers[:1])
                 await asyncio.sleep(0.1)
             assert not [entry for entry in logs if entry["event"] == "batch_failed"]
-            await front.store.release("another", [lease])
+            await front.store.leases.release("another", [lease])
             assert [receipt.reason for receipt in await front.answers(numbers)] == [None, None]
 
     @in_loop
@@ -598,7 +600,7 @@ class TestOldOwner:
             gate = running.store.before["read"] = Gate()
             await gate.closed_on_somebody()
             numbers = await front.send(move)
-            assert len(await front.store.read([partition_of(move.match)], 0)) == 1
+            assert len(await front.store.intake.read([partition_of(move.match)], 0)) == 1
             gate.open()
             (receipt,) = await front.answers(numbers)
             assert receipt.version == 4
@@ -612,7 +614,7 @@ class TestOldOwner:
             gate = running.store.before["read"] = Gate()
             await gate.closed_on_somebody()
             numbers = await front.send(move)
-            assert len(await running.store._read([partition_of(move.match)], 0)) == 1
+            assert len(await running.store.intake._read([partition_of(move.match)], 0)) == 1
             running.skip(60_000)
             running.worker._next_tick = asyncio.get_running_loop().time() + 60
             gate.open()
@@ -629,7 +631,7 @@ class TestOldOwner:
             gate = running.store.before["read"] = Gate()
             await gate.closed_on_somebody()
             numbers = await front.send(move)
-            assert len(await running.store._read([partition_of(move.match)], 0)) == 1
+            assert len(await running.store.intake._read([partition_of(move.match)], 0)) == 1
             gate.open()
             (receipt,) = await front.answers(numbers)
             assert receipt.version == 4

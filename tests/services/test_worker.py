@@ -857,9 +857,9 @@ class TestRunning:
             (receipt,) = await front.answers(numbers)
             assert receipt.version == 1
             await running.stop()
-            assert await front.store.free(4) == [0, 1, 2, 3]
+            assert await front.store.leases.free(4) == [0, 1, 2, 3]
             assert await front.pending(match) == 0
-            assert await front.store.heartbeat("x") == ["x"]
+            assert await front.store.leases.heartbeat("x") == ["x"]
 
     @in_loop
     async def test_one_that_is_told_to_stop_while_nats_is_away_stops(self, redis_url, tmp_path):
@@ -870,7 +870,7 @@ class TestRunning:
                 await until(lambda: not running.bus.connected)
                 await asyncio.sleep(0.05)
                 await running.stop()
-                assert await front.store.free(4) == [0, 1, 2, 3]
+                assert await front.store.leases.free(4) == [0, 1, 2, 3]
 
     @in_loop
     async def test_decided_commands_do_not_stay_in_the_intake(self, redis_url, nats_url):

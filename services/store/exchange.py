@@ -1,7 +1,7 @@
 """Many Redis commands in one write, their replies in order: the fast road for everything that is asked of Redis.
 
 It stands on redis-py's connections and hiredis' packing, without what redis-py does for each single reply (a timeout, a
-retry, a parser of its own), which at one reply a move costs more than Redis itself. `services/cluster.py` has the same
+retry, a parser of its own), which at one reply a move costs more than Redis itself. `cluster` has the same
 for a Redis Cluster.
 """
 

@@ -14,7 +14,7 @@ from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError,
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from services import tasks
-from services.exchange import IO_TIMEOUT_S, UNREACHABLE, Command, Exchange, reading
+from services.store.exchange import IO_TIMEOUT_S, UNREACHABLE, Command, Exchange, reading
 
 log = structlog.get_logger()
 
