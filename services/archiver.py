@@ -50,6 +50,7 @@ class Archiver:
         self.name = secrets.token_hex(8)
         self._settings = settings
         self._store = store
+        self._waiting = store.waiting
         self._archive = archive
         self._metrics = metrics
         self._stopping = asyncio.Event()
@@ -86,13 +87,13 @@ class Archiver:
             total = Pass(*(a + b for a, b in zip(total, done, strict=True)))
             if done.found == 0:
                 break
-        self._metrics.archive_waiting.set(await self._store.waiting.count(self._partitions))
+        self._metrics.archive_waiting.set(await self._waiting.count(self._partitions))
         return total
 
     async def batch(self, *, settle_ms: int = SETTLE_MS) -> Pass:
         """Archive some of what ended `settle_ms` ago or earlier. Raises what Redis and the storage raise."""
         now = await self._store.time()
-        matches = await self._store.waiting.since(now - settle_ms, self._partitions, self._settings.archive_batch)
+        matches = await self._waiting.since(now - settle_ms, self._partitions, self._settings.archive_batch)
         if not matches:
             return Pass(0, 0, 0)
         recorded = await self._store.load(matches, seeds=False)
@@ -109,19 +110,19 @@ class Archiver:
         verified = await asyncio.to_thread(self._keep, journals)
         drops = [Drop(one.match, len(one.lines), one.head, self._goes_at(one)) for one in verified]
         archived = 0
-        for drop, dropped in zip(drops, await self._store.waiting.drop(drops), strict=True):
+        for drop, dropped in zip(drops, await self._waiting.drop(drops), strict=True):
             if dropped:
                 archived += 1
             else:
                 self._fail("changed", drop.match, "another journal is in Redis by now")
                 failed.append(drop.match)
-        await self._store.waiting.drop(gone)
+        await self._waiting.drop(gone)
         known = {one.match for one in verified}
         for one in journals:
             if one.match not in known:
                 self._fail("unverified", one.match, "the archive does not give it back")
                 failed.append(one.match)
-        await self._store.waiting.put_off(failed, now + PUT_OFF_MS)
+        await self._waiting.put_off(failed, now + PUT_OFF_MS)
         self._metrics.archived_matches.inc(archived)
         log.info("matches_archived", matches=archived, failed=len(failed))
         return Pass(len(matches), archived, len(failed))
@@ -150,7 +151,7 @@ class Archiver:
 
     async def enlist_all(self) -> int:
         """Let all ended matches wait for the archive, also those that ended before there was one; return how many."""
-        return await self._store.waiting.enlist(await self._store.ended_matches())
+        return await self._waiting.enlist(await self._store.ended_matches())
 
     @property
     def _partitions(self) -> range:
@@ -159,7 +160,7 @@ class Archiver:
     @asynccontextmanager
     async def _leased(self) -> AsyncIterator[bool]:
         """Hold the lease while there is work, if nobody else does."""
-        epoch = await self._store.waiting.acquire(self.name, LEASE_MS)
+        epoch = await self._waiting.acquire(self.name, LEASE_MS)
         if epoch is None:
             yield False
             return
@@ -169,7 +170,7 @@ class Archiver:
             while True:
                 await asyncio.sleep(LEASE_MS / 1000 / LOOKS_PER_LEASE)
                 with contextlib.suppress(RedisError, OSError):
-                    held[0] = await self._store.waiting.acquire(self.name, LEASE_MS) or 0
+                    held[0] = await self._waiting.acquire(self.name, LEASE_MS) or 0
 
         tending = asyncio.create_task(tend())
         try:
@@ -177,7 +178,7 @@ class Archiver:
         finally:
             await tasks.end([tending])
             with contextlib.suppress(RedisError, OSError):
-                await self._store.waiting.release(self.name, held[0])
+                await self._waiting.release(self.name, held[0])
 
 
 async def serve(settings: Settings, ready: Ready) -> None:
@@ -204,9 +205,8 @@ async def once(settings: Settings, *, everything: bool, say: Callable[[int], Non
     assert settings.archive is not None
     logs.configure(settings, "archive")
     archive = Archive.at(settings.archive)
-    store = Store(settings)
+    store = await Store(settings).open(functions=False)  # workers do, or the first call that misses them
     try:
-        await store.open(functions=False)  # workers do, or the first call that misses them
         archiver = Archiver(settings, store, archive, Metrics())
         if everything:
             await archiver.enlist_all()

@@ -299,11 +299,8 @@ class Worker:
 
         The leases of the others are dropped.
         """
-        lost = [
-            lease
-            for lease in {group.held.lease for group in groups}
-            if not await self._store.leases.owns(self.name, lease)
-        ]
+        leases = {group.held.lease for group in groups}
+        lost = [lease for lease in leases if not await self._store.leases.owns(self.name, lease)]
         for lease in lost:
             self.leases.drop(lease, "lost")
         return [group for group in groups if group.held.lease not in lost]

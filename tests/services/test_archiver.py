@@ -177,14 +177,15 @@ def test_killed_before_or_after_a_step_in_redis_the_next_one_finishes(redis_url,
 
         async def die(when=when, folder=folder):
             async with archiver(redis_url, Folder(folder)) as one:
-                method = getattr(one._store, step)
+                part = one._store if step == "load" else one._store.waiting
+                method = getattr(part, step)
 
                 async def dying(*args, **kwargs):
                     if when == "after":
                         await method(*args, **kwargs)
                     raise Killed
 
-                setattr(one._store, step, dying)
+                setattr(part, step, dying)
                 await one.all(settle_ms=0)
 
         with pytest.raises(Killed):

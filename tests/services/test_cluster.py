@@ -106,7 +106,6 @@ class TestSlots:
             store = Store(settings_for(url, "nats://127.0.0.1:1", redis_cluster=cluster))
             with pytest.raises((StoreError, redis.exceptions.ConnectionError), match=says):
                 await store.open()
-            await store.close()
 
     @in_loop
     async def test_one_url_that_answers_is_enough(self, redis_cluster, redis_cluster_url):

@@ -39,9 +39,9 @@ def url(request: pytest.FixtureRequest) -> str:
 
 @asynccontextmanager
 async def opened(url: str, **changes):
-    store = Store(settings_for(url, "nats://127.0.0.1:1", **changes))
+    store = await Store(settings_for(url, "nats://127.0.0.1:1", **changes)).open()
     try:
-        yield await store.open()
+        yield store
     finally:
         await store.close()
 
@@ -670,14 +670,12 @@ class TestServer:
                 return [real | info]
 
             monkeypatch.setattr(store._servers, "_infos", infos)
-            try:
-                if says is None:
-                    await store.open()
-                else:
-                    with pytest.raises(StoreError, match=says):
-                        await store.open()
-            finally:
+            if says is None:
+                await store.open()
                 await store.close()
+            else:
+                with pytest.raises(StoreError, match=says):
+                    await store.open()
 
         run()
 
