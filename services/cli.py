@@ -34,6 +34,7 @@ app = typer.Typer(
     help="Deal card games over a network: keep every move, show each seat only its own, let anybody verify the deal.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",  # paragraphs of more than one line are joined
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 out = Console(highlight=False)

@@ -68,8 +68,12 @@ def load(
     ] = None,
     nats: NatsUrl = None,
     ca: Authority = None,
-    engines: Annotated[int, typer.Option(min=1, max=64, help="Engine workers of a stack of its own.")] = 1,
-    durability: Annotated[str, typer.Option(help="Of a stack of its own: memory, everysec or fsync.")] = "everysec",
+    engines: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Engine workers of a stack of its own; by default 1.")
+    ] = None,
+    durability: Annotated[
+        str | None, typer.Option(help="Of a stack of its own: memory, everysec (the default) or fsync.")
+    ] = None,
     processes: Annotated[int, typer.Option(help="Processes that play, on this machine.")] = 1,
     transport: Annotated[Transport, typer.Option(help="Moves over Play streams, or a call each.")] = Transport.play,
     streams: Annotated[Streams, typer.Option(help="A Play stream for each match, or one for all.")] = Streams.process,
@@ -88,6 +92,7 @@ def load(
     pid: Annotated[
         list[str] | None, typer.Option(metavar="NAME=PID", help="Measure the CPU of this server process; repeat it.")
     ] = None,
+    label: Annotated[str, typer.Option(metavar="TEXT", help="What the report says of the server.")] = "",
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JSON.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as a page with plots.")] = None,
     listen: Annotated[
@@ -102,8 +107,9 @@ def load(
     """Play many matches at once, measure, and check every journal at the end.
 
     Needs --for. CROUPIER_OPERATOR_KEY is used where the server has one. Ctrl-C ends early, with the report so far.
-    Exits with 1 if a move was lost or made twice, if players saw different things, if a journal does not hold or could
-    not be looked at, or if a part broke down; with 2 if the plan makes no sense.
+
+    Exits with 1 if a move was lost or made twice, if players saw different things, if a journal does not hold or
+    could not be looked at, or if a part broke down; with 2 if the plan makes no sense.
     """
     if join is not None:
         _join(join)
@@ -118,6 +124,10 @@ def load(
             raise PlanError("say how long to measure: --for 60s")
         if closed and rate is not None:
             raise PlanError("--closed and --rate: one of them")
+        if server is None and nats is not None:
+            raise PlanError("--nats is of a --server")
+        if server is not None and (engines, durability) != (None, None):
+            raise PlanError("--engines and --durability are of a stack of its own, not of a --server")
         authority = certificates(ca, server)
         plan = Plan(
             server=server or "",
@@ -146,8 +156,9 @@ def load(
             others=workers,
             wait_s=seconds(wait),
             listen=listen,
-            engines=engines,
-            durability=_durability(durability),
+            engines=engines or 1,
+            durability=_durability(durability or "everysec"),
+            label=label,
             pids=_pids(pid or ()),
         )
         _writable(json, html)
@@ -170,7 +181,8 @@ def load(
 
 
 def _join(address: str) -> NoReturn:
-    from services.load.talk import SECRET, split  # noqa: PLC0415 - as above
+    from services.load.plan import split  # noqa: PLC0415 - as above
+    from services.load.talk import SECRET  # noqa: PLC0415 - as above
     from services.load.worker import work  # noqa: PLC0415 - as above
 
     secret = os.environ.get(SECRET)

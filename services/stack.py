@@ -61,7 +61,7 @@ class Stack:
         self.archivers: list[ServiceProcess] = []
         """One if the settings name an archive."""
         self._count = engines
-        self._durability = durability
+        self.durability = durability
         self._grpc_port = grpc_port
         self._extra = dict(env or {})
         self._running = ExitStack()
@@ -121,7 +121,7 @@ class Stack:
         settings = {
             "redis_url": self.redis.url,
             "nats_url": self.nats.url,
-            "durability": str(self._durability),
+            "durability": str(self.durability),
             "data_dir": str(self.folder),
             **self._keys(),
         }

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, field
 
 from engine.audit import audit
-from services.load.crowd import PATIENCE_S, Crowd, Played
+from services.load.crowd import Crowd, Played
 from services.play_stream import RefusedError
 
 AHEAD = 4
@@ -86,7 +86,7 @@ async def check(crowd: Crowd, progress: Callable[[int], None]) -> Checked:
     """Fetch and examine the journals of all matches that the crowd has played; tell how many are done."""
     found = Checked()
     matches = iter(crowd.played)
-    patience_s = PATIENCE_S
+    patience_s = crowd.patience_s
 
     async def some() -> None:
         nonlocal patience_s

@@ -80,6 +80,12 @@ class Coordinator:
         """Listen nowhere yet."""
         self.plan = plan
         self.phase: PhaseName = "waiting for workers"
+        self.since = time.monotonic()
+        """When the phase began."""
+        self.workers = 0
+        """How many there are to be."""
+        self.gone = False
+        """Whether the server is known to be gone for good, so that nothing of it is to be waited for."""
         self.hands: list[Hand] = []
         self.total = Interval()
         self.last = Interval()
@@ -229,10 +235,11 @@ class Coordinator:
 
         Ends early, with what there is, when `stop` is set or a worker is lost.
         """
+        self.workers = workers
         if not await self._until(lambda: len(self.hands) >= workers, within_s, tick):
             self.problems.append(f"{len(self.hands)} of {workers} workers came within {within_s:g} s")
             return
-        self.phase = "opening"
+        self._enter("opening")
         for index, hand in enumerate(self.hands):
             hand.talk.send(Work(Share(self.plan, index, len(self.hands))))
         longest = OPENING_S + OPENING_MATCH_S * self.plan.matches
@@ -241,30 +248,34 @@ class Coordinator:
         elif not self.stop.is_set() and not self._lost:
             self.problems.append(f"not all matches could be opened within {longest:.0f} s")
         await self._finish(tick)
-        self.phase = "done"
+        self._enter("done")
+
+    def _enter(self, phase: PhaseName) -> None:
+        self.phase, self.since = phase, time.monotonic()
 
     @property
     def _lost(self) -> bool:
         return any(hand.failed for hand in self.hands)
 
     async def _measure(self, tick: Callable[[], None]) -> None:
-        self.phase = "warming up"
+        self._enter("warming up")
         self._tell(Play())
         await self._until(lambda: False, self.plan.warm_up, tick)
         if self.stop.is_set() or self._lost:
             return
-        self.phase = "measuring"
+        self._enter("measuring")
         self._part = Interval()
         self._tell(Measure())
         before = self._processes.read()
         self._began = time.monotonic()
         await self._until(lambda: False, self.plan.seconds, tick)
         after = self._processes.read()
-        self.cpu = {name: after[name] - before[name] for name in before if name in after}
+        if before.keys() == after.keys():  # without a group that has ended their sum would be too small
+            self.cpu = {name: after[name] - before[name] for name in before}
 
     async def _finish(self, tick: Callable[[], None]) -> None:
-        self.phase = "ending"
-        self._tell(Stop())
+        self._enter("ending")
+        self._tell(Stop(self.gone))
 
         def still(what: str) -> list[Hand]:
             return [hand for hand in self.hands if not getattr(hand, what) and not hand.failed]
@@ -272,7 +283,7 @@ class Coordinator:
         await self._until(lambda: not still("stopped"), ENDING_S, tick, stoppable=False)
         self._close_part()
         await self._until(lambda: all(h.to_check for h in still("done")), ENDING_S, tick, stoppable=False)
-        self.phase = "checking journals"
+        self._enter("checking journals")
         longest = ENDING_S + CHECKING_MATCH_S * sum(hand.to_check for hand in self.hands)
         await self._until(lambda: not still("done"), longest, tick, stoppable=False)
         for hand in still("done"):

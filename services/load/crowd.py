@@ -69,6 +69,9 @@ class Crowd:
         self.operator = [("authorization", f"Bearer {operator_key}")] if operator_key else []
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened = 0
+        self._opening = 0
+        """Matches that are just being opened."""
+        self.patience_s, self._call_s, self._drain_s = PATIENCE_S, CALL_S, DRAIN_S
         self._channel = open_channel(plan.server, plan.ca.encode() or None)
         self.stub: Any = pb_grpc.MatchServiceStub(self._channel)
         self._senders: dict[int, MoveStream | UnaryMoves] = {}
@@ -119,6 +122,10 @@ class Crowd:
         if self.plan.reconnect_s is not None:
             self.spawn(self._storms(self.plan.reconnect_s))
 
+    def hurry(self) -> None:
+        """Wait for next to nothing from now on: the server is gone."""
+        self.patience_s, self._call_s, self._drain_s = 0.0, 1.0, 0.0
+
     def behind(self) -> int:
         """Return how many moves the schedule is ahead of the players."""
         return self.pace.behind(time.perf_counter())
@@ -129,7 +136,7 @@ class Crowd:
         for match in self.matches.values():
             match.stop_waiting()
         await self._until(lambda: not any(match.sent or match.leaving for match in self.matches.values()))
-        await self._until(lambda: len(self.matches) == len(self.share.slots))  # those just being opened
+        await self._until(lambda: not self._opening)
         unanswered = sum(bool(match.sent) for match in self.matches.values())
         gate = asyncio.Semaphore(TOGETHER)
 
@@ -139,7 +146,7 @@ class Crowd:
 
         aborting = [one(match) for match in list(self.matches.values())]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE_S + ABORT_S * len(aborting)):
+            async with asyncio.timeout(self.patience_s + ABORT_S * len(aborting)):
                 await asyncio.gather(*aborting)
         await self._until(lambda: not self.matches)
         for match in list(self.matches.values()):  # whose last view was lost
@@ -175,7 +182,7 @@ class Crowd:
         await self._channel.close()
 
     async def _until(self, reached: Callable[[], bool]) -> None:
-        for _ in range(int(DRAIN_S / LOOK_S)):
+        for _ in range(int(self._drain_s / LOOK_S)):
             if reached():
                 return
             await asyncio.sleep(LOOK_S)
@@ -184,13 +191,13 @@ class Crowd:
 
     async def call(self, method: Any, request: Any, **more: Any) -> Any:
         """Call a unary method, again where nobody answered. Raises RefusedError."""
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + self.patience_s
         while True:
             try:
-                return await method(request, timeout=CALL_S, wait_for_ready=True, **more)
+                return await method(request, timeout=self._call_s, wait_for_ready=True, **more)
             except grpc.aio.AioRpcError as error:
                 refusal = refused(error)
-                if not refusal.again or time.monotonic() > until:
+                if not refusal.again or time.monotonic() >= until:
                     raise refusal from None
                 self.meter.refuse(refusal.reason)
             await asyncio.sleep(RETRY_S)
@@ -199,7 +206,11 @@ class Crowd:
         began = time.perf_counter()
         self._opened += 1
         chance = random.Random(f"{self.plan.seed}/{slot}/{self._opened}")  # noqa: S311 - play, not secrets
-        match = self.matches[slot] = await open_match(self, slot, chance)
+        self._opening += 1
+        try:
+            match = self.matches[slot] = await open_match(self, slot, chance)
+        finally:
+            self._opening -= 1
         now = time.perf_counter()
         self.meter.opening.append(now - began)
         self.meter.counts.opened += 1

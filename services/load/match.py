@@ -79,7 +79,10 @@ class Seat:
         elif view.version == self.version + 1:
             self.see(view)
         elif view.version > self.version:
-            self.match.crowd.heal(self)
+            if self.match.begun:
+                self.match.crowd.heal(self)
+            else:
+                self.see(view)  # those before came while NATS was still being told of the subscription
 
     def see(self, view: View) -> None:
         """Hold a view instead of the one before."""
@@ -106,6 +109,7 @@ class OpenMatch:
         self.chance = chance
         self.seats: list[Seat] = []
         """Those that are still held, ascending."""
+        self.begun = False
         self.awaited = NOT_YET
         """The version that all seats must have seen before there is another move; 0: nothing is awaited."""
         self.mover: Seat | None = None
@@ -127,6 +131,7 @@ class OpenMatch:
 
     def begin(self) -> None:
         """Play from here on: all seats have a view."""
+        self.begun = True
         self.awaited = 0
         self.settle()
 

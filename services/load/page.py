@@ -7,7 +7,7 @@ from hdrh.histogram import HdrHistogram
 
 from services.load import plot
 from services.load.figures import Latency
-from services.load.report import Report, remarks, settings
+from services.load.report import Report, remarks, settings, shape
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --dim: #5c6670; --paper: #fbfbf9; --card: #ffffff; --edge: #e3e4e0;
@@ -39,20 +39,21 @@ svg .grid { stroke: var(--edge); } svg polyline { fill: none; stroke-width: 2; s
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: 4px 14px 4px 0; border-bottom: 1px solid var(--edge); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; } th { color: var(--dim); font-weight: 500; }
-ul { padding-left: 20px; margin: 8px 0; } li, td.wrap { overflow-wrap: anywhere; white-space: normal; }
+ul { padding-left: 20px; margin: 8px 0; } li { overflow-wrap: anywhere; white-space: pre-line; }
+@media (max-width: 560px) { h1 { font-size: 20px; } svg text { font-size: 19px; } }
 """
 
 
 def page(found: Report) -> str:
     """Return the page."""
     plan = found.plan
-    load = "closed loop" if plan.rate is None else f"{plan.rate:,.0f} moves/s on a schedule"
+    first, over, server, *label = shape(found)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Load test: {escape(plan.game)}, {plan.matches:,} matches</title><style>{STYLE}</style></head><body><main>
-<h1>{escape(plan.game)}, {plan.matches:,} matches of {plan.seats} seats</h1>
-<div class="dim">{escape(load)}, {found.seconds:.1f} s measured after {plan.warm_up:g} s of warm-up, {escape(found.at)},
-Croupier {escape(found.croupier)}</div>
+<h1>{escape(first)}</h1>
+{"".join(f'<div class="dim">{escape(line)}</div>' for line in (f"server: {server}", *label, f"over {over}"))}
+<div class="dim">{found.seconds:.1f} s measured after {plan.warm_up:g} s of warm-up, {escape(found.at)}</div>
 {_verdict(found)}
 {_notes(found)}
 <div class="tiles">{_tiles(found)}</div>
@@ -83,8 +84,9 @@ def _verdict(found: Report) -> str:
 
 
 def _notes(found: Report) -> str:
-    notes = [*remarks(found), *found.problems, *found.checked.examples]
-    return f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>" if notes else ""
+    notes = [f"<li>{escape(note)}</li>" for note in remarks(found)]
+    problems = [f'<li class="bad">{escape(note)}</li>' for note in (*found.problems, *found.checked.examples)]
+    return f"<ul>{''.join(problems + notes)}</ul>" if problems or notes else ""
 
 
 def _tiles(found: Report) -> str:
@@ -202,9 +204,9 @@ def _refusals(found: Report) -> str:
 
 
 def _workers(found: Report) -> str:
-    machine = ", ".join(str(value) for value in found.machine.values())
+    machine = "{cores} cores, {system}, Python {python}".format_map(found.machine)
     rows = [(line.name, f"{line.busy:.0%} of a core", line.failed) for line in found.workers]
-    return _table([], [("coordinator", f"{machine}", ""), *rows])
+    return _table([], [("coordinator", machine, ""), *rows])
 
 
 def _table(head: list[str], rows: list[tuple[str, ...]]) -> str:

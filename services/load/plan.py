@@ -67,7 +67,7 @@ class Plan(Struct, frozen=True, kw_only=True):
             ("--slow", self.slow, 0, 1),
         ):
             if not least <= value <= most:
-                raise PlanError(f"{name}: {value:g} is not from {least:g} to {most:,.0f}")
+                raise PlanError(f"{name}: {value:,.10g} is not from {least:g} to {most:,.0f}")
         if self.rate is not None and not 0 < self.rate <= MAX_RATE:
             raise PlanError(f"--rate: {self.rate:g} is not above 0, up to {MAX_RATE:,.0f}")
         if self.rate is not None and self.think_ms:
@@ -75,6 +75,10 @@ class Plan(Struct, frozen=True, kw_only=True):
         if self.reconnect_s is not None and not self.reconnect_s >= 0.1:
             raise PlanError("--reconnect-every: at least 0.1 s")
         self._check_game()
+        try:
+            split(self.server)
+        except ValueError as error:
+            raise PlanError(f"--server: {error}") from None
         for url in self.nats.split(","):
             parts = urlsplit(url)
             if parts.scheme not in ("nats", "tls") or not parts.hostname:
@@ -111,3 +115,11 @@ def seconds(text: str) -> float:
     if found is None:
         raise PlanError(f"{text!r} is no time such as 60s, 1.5m or 500ms")
     return float(found[1]) * _UNITS[found[2] or "s"]
+
+
+def split(address: str) -> tuple[str, int]:
+    """Return host and port of `host:port`. Raises ValueError."""
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"{address!r} is no HOST:PORT")
+    return host.strip("[]") or "127.0.0.1", int(port)

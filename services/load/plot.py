@@ -85,7 +85,12 @@ def bars(shares: Sequence[tuple[str, float]], *, title: str, unit: str) -> str:
     """Return a figure of named bars, the longest over its whole width."""
     longest = max((value for _, value in shares), default=0.0)
     if not longest:
-        return _figure(title, unit, '<p class="dim">not measured: the server runs on other machines</p>', [])
+        return _figure(
+            title,
+            unit,
+            '<p class="dim">not measured: the processes of the server are not known here, or one has ended</p>',
+            [],
+        )
     left, right, step = 110, 70, 40
     parts = []
     for row, (name, value) in enumerate(shares):

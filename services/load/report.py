@@ -21,6 +21,13 @@ BUSY = 0.9
 """Part of a core above which a worker may be what limits the load."""
 
 
+class OwnStack(Struct, frozen=True):
+    """The stack that was started for the run."""
+
+    engines: int
+    durability: str
+
+
 class WorkerLine(Struct, frozen=True):
     """One worker: how much of a core it used, and for how much CPU time of its own a move."""
 
@@ -38,6 +45,9 @@ class Report(Struct, frozen=True, kw_only=True):
     machine: dict[str, Any]
     """Where the coordinator ran."""
     plan: Plan
+    stack: OwnStack | None = None
+    """None: a server that ran before. Nobody can see from outside how it is set, so `label` may say it."""
+    label: str = ""
     seconds: float
     """The measured time."""
     interrupted: bool
@@ -87,7 +97,7 @@ class Report(Struct, frozen=True, kw_only=True):
         return msgspec.json.format(msgspec.json.encode(self)) + b"\n"
 
 
-def report(run: Coordinator) -> Report:
+def report(run: Coordinator, stack: OwnStack | None = None, label: str = "") -> Report:
     """Sum a run up."""
     counts, seconds = run.total.counts, run.measured
     moves = counts.moves or 1
@@ -96,6 +106,8 @@ def report(run: Coordinator) -> Report:
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         machine={"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
         plan=run.plan,
+        stack=stack,
+        label=label,
         seconds=round(seconds, 3),
         interrupted=run.stop.is_set(),
         moves=counts.moves,
@@ -126,6 +138,25 @@ def report(run: Coordinator) -> Report:
 
 def _worker(hand: Hand) -> WorkerLine:
     return WorkerLine(hand.name, round(hand.cpu / hand.seconds, 3) if hand.seconds else 0.0, hand.failed)
+
+
+def shape(found: Report) -> list[str]:
+    """Return what was measured: the load, how it travelled, and the server."""
+    plan = found.plan
+    load = "closed loop" if plan.rate is None else f"{plan.rate:,.10g} moves/s on a schedule"
+    think = f", {plan.think_ms:g} ms of thinking" if plan.think_ms else ""
+    moves = "unary calls" if plan.transport == "unary" else f"Play streams (one a {plan.streams})"
+    views = "WatchView streams (one a seat)" if plan.views == "grpc" else f"NATS connections (one a {plan.connections})"
+    server = f"at {plan.server}; load from Croupier {found.croupier}"
+    if found.stack is not None:
+        workers = f"{found.stack.engines} worker{'s' if found.stack.engines > 1 else ''}"
+        server = f"Croupier {found.croupier}, own stack: {workers}, durability {found.stack.durability}"
+    return [
+        f"{plan.game}, {plan.matches:,} matches of {plan.seats} seats, {load}{think}",
+        f"{moves}, {views}",
+        server,
+        *filter(None, [found.label]),
+    ]
 
 
 def remarks(found: Report) -> list[str]:
@@ -159,29 +190,36 @@ def summary(found: Report) -> Table:
     table.add_column(overflow="fold")
     if not found.moves:
         for line in found.problems or ["stopped before anything was measured"]:
-            table.add_row("[red]problem[/]", line)
+            table.add_row("[red]problem[/]", escape(line))
         return table
+    for name, line in zip(("load", "over", "server", ""), shape(found), strict=False):
+        table.add_row(name, escape(line))
     table.add_row("moves", f"{found.moves:,} in {found.seconds:.1f} s: {found.moves_per_s:,.0f} moves/s")
-    for name, latency in (("every view", found.view), ("receipt", found.receipt), ("opening", found.opening)):
+    latencies = {"every view": found.view, "receipt": found.receipt, "opening": found.opening, "late": found.late}
+    for name, latency in latencies.items():
         if latency.count:
             table.add_row(f"{name}, ms", _percentiles(latency))
+    if found.plan.rate is not None:
+        table.add_row("schedule", f"{found.behind:,} due and not sent, {found.skipped:,} skipped while matches opened")
     if found.cpu_us:
         parts = ", ".join(f"{name} {used:.0f}" for name, used in found.cpu_us.items())
         table.add_row("server CPU a move", f"{found.server_us:.0f} µs: {parts}")
     table.add_row("client CPU a move", f"{found.client_us:.0f} µs")
     refused = ", ".join(f"{count:,} {reason}" for reason, count in found.refused.items())
     table.add_row("refused", refused or "none")
-    table.add_row("views", f"{found.lost_views:,} lost, {found.gaps:,} times asked for the present one")
+    table.add_row("views", f"{found.lost_views:,} lost, the present one asked for {found.gaps:,} times")
+    if found.reconnects:
+        table.add_row("connections", f"{found.reconnects:,} made again")
     table.add_row("matches", f"{found.opened:,} opened and {found.ended:,} ended meanwhile, {found.left:,} seats left")
     checked = found.checked
     table.add_row(
         "journals",
-        f"{checked.matches:,} with {checked.moves:,} promised moves, {checked.verified:,} verified: "
+        f"{checked.matches:,} with {checked.moves:,} promised moves, {checked.verified:,} verified:\n"
         f"{checked.lost} lost, {checked.duplicated} duplicated, {checked.diverged} diverged, "
         f"{checked.unchecked} unchecked",
     )
     for line in remarks(found):
-        table.add_row("note", line)
+        table.add_row("note", escape(line))
     for line in (*found.problems, *checked.examples[:5]):
         table.add_row("[red]problem[/]", escape(line))
     return table
@@ -193,5 +231,6 @@ def _percentiles(latency: Latency) -> str:
 
 
 def settings(plan: Plan) -> dict[str, Any]:
-    """Return what a plan says, without what it leaves out."""
-    return {name: value for name, value in to_builtins(plan).items() if value not in (None, {}, 0.0)}
+    """Return what a plan says, without what it leaves out and without the text of the CA."""
+    said = {name: value for name, value in to_builtins(plan).items() if value not in (None, {}, 0.0, "")}
+    return said | {"ca": "given"} if plan.ca else said

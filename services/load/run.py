@@ -13,15 +13,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 from rich.console import Console
-from rich.live import Live
-from rich.table import Table
 
 from services.load.coordinator import Coordinator
 from services.load.cpu import Processes
-from services.load.figures import quantile
-from services.load.plan import Plan, PlanError
-from services.load.report import Report, report
-from services.load.talk import OPERATOR_KEY, SECRET, split
+from services.load.plan import Plan, PlanError, split
+from services.load.progress import Progress
+from services.load.report import OwnStack, Report, report
+from services.load.talk import OPERATOR_KEY, SECRET
 from services.local_process import LocalProcessError, ServiceProcess
 from services.settings import PREFIX, Durability
 from services.stack import Stack
@@ -30,7 +28,8 @@ MAX_PROCESSES = 64
 LOCAL_S = 60.0
 """How long workers of this machine may take to start."""
 SEAT_RATE = 100_000
-REFRESH_TICKS = 3
+GRACE_S = 10.0
+"""How long workers of this machine may take to end."""
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -47,6 +46,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     listen: str = "127.0.0.1:0"
     engines: int = 1
     durability: Durability = Durability("everysec")
+    label: str = ""
+    """What the report says of the server in its user's words."""
     pids: dict[str, list[int]] = {}
     """Server processes whose CPU time is measured, besides those of an own stack."""
 
@@ -55,7 +56,7 @@ class Wish(Struct, frozen=True, kw_only=True):
         if not 0 <= self.processes <= MAX_PROCESSES or not 0 <= self.others <= 1000:
             raise PlanError(f"--processes: up to {MAX_PROCESSES}; --workers: up to 1,000")
         if not 1 <= self.processes + self.others <= self.plan.matches:
-            raise PlanError("there must be a worker, and a match for each: see --processes, --workers and --matches")
+            raise PlanError("--processes and --workers: there must be one of them, and a match for each (--matches)")
         try:
             host, _ = split(self.listen)
         except ValueError as error:
@@ -68,12 +69,12 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 def run(wish: Wish, console: Console, on_signal: bool = True) -> Report:
     """Run, with live progress on the console, and return the report. Raises PlanError, LocalProcessError, OSError."""
+    own = {} if wish.plan.server else {"server": "own:0", "nats": "nats://own"}
+    msgspec.structs.replace(wish.plan, **own).check()  # before anything is started
     wish.check()
     with tempfile.TemporaryDirectory(prefix="croupier-load-") as folder, ExitStack() as running:
         if wish.plan.server:
-            wish.plan.check()
             return measure(wish, Path(folder), {}, console, on_signal=on_signal)
-        msgspec.structs.replace(wish.plan, server="own:0", nats="nats://own").check()  # before anything is started
         env = {f"{PREFIX}{name}": str(SEAT_RATE) for name in ("SEAT_RATE", "ADDRESS_RATE", "ADDRESS_STREAMS")}
         stack = Stack(Path(folder), engines=wish.engines, durability=wish.durability, env=env)
         with console.status("starting Redis, NATS and the services"):
@@ -96,7 +97,8 @@ def measure_stack(wish: Wish, stack: Stack, console: Console, *, on_signal: bool
     )
     wish.plan.check()
     env = {OPERATOR_KEY: stack.environment[OPERATOR_KEY], **stack.access.environment("observer")}
-    return measure(wish, stack.folder, env, console, alive=stack.check, on_signal=on_signal)
+    own = OwnStack(len(stack.engines), str(stack.durability))
+    return measure(wish, stack.folder, env, console, alive=stack.check, stack=own, on_signal=on_signal)
 
 
 def measure(
@@ -106,15 +108,29 @@ def measure(
     console: Console,
     *,
     alive: Callable[[], None] = lambda: None,
+    stack: OwnStack | None = None,
     on_signal: bool,
 ) -> Report:
-    """Start the workers, conduct the run and report; `alive` raises LocalProcessError if the server is gone."""
+    """Start the workers, conduct the run and report; `alive` raises LocalProcessError if the server is gone.
+
+    Raises KeyboardInterrupt when told to stop a second time.
+    """
     secret = os.environ.get(SECRET) or secrets.token_hex(16)
-    return asyncio.run(_measure(wish, folder, {**env, SECRET: secret}, console, alive, on_signal=on_signal))
+    try:
+        return asyncio.run(_measure(wish, folder, {**env, SECRET: secret}, console, alive, stack, on_signal=on_signal))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 async def _measure(
-    wish: Wish, folder: Path, env: Mapping[str, str], console: Console, alive: Callable[[], None], *, on_signal: bool
+    wish: Wish,
+    folder: Path,
+    env: Mapping[str, str],
+    console: Console,
+    alive: Callable[[], None],
+    stack: OwnStack | None,
+    *,
+    on_signal: bool,
 ) -> Report:
     coordinator = Coordinator(wish.plan, env[SECRET], Processes(wish.pids))
     where = await coordinator.listen(*split(wish.listen))
@@ -126,31 +142,32 @@ async def _measure(
         ServiceProcess(("load", "--join", mine), folder, name=f"load-{number}", env=env)
         for number in range(wish.processes)
     ]
+    grace_s = GRACE_S
     with _stopped_by_signals(coordinator.stop) if on_signal else contextlib.nullcontext():
         try:
             await _start(workers)
-            with Live(_row(coordinator), console=console, auto_refresh=False, transient=True) as live:
-                ticks = 0
+            with Progress(coordinator, console, Console(stderr=True, highlight=False, quiet=console.quiet)) as progress:
 
                 def tick() -> None:
-                    nonlocal ticks
-                    ticks += 1
-                    if ticks % REFRESH_TICKS == 0 and console.is_terminal:
-                        live.update(_row(coordinator), refresh=True)
+                    progress.tick()
                     if coordinator.phase != "done":
                         try:
                             alive()
                         except LocalProcessError as error:
                             if str(error) not in coordinator.problems:
                                 coordinator.problems.append(str(error))
+                            coordinator.gone = True
                             coordinator.stop.set()
 
                 within = wish.wait_s if wish.others else LOCAL_S
                 await coordinator.run(wish.processes + wish.others, within, tick)
+        except asyncio.CancelledError:
+            grace_s = 0.0
+            raise
         finally:
             await coordinator.close()
-            await asyncio.gather(*(asyncio.to_thread(worker.stop) for worker in workers))
-    return report(coordinator)
+            await asyncio.gather(*(asyncio.to_thread(worker.stop, grace_s) for worker in workers))
+    return report(coordinator, stack, wish.label)
 
 
 async def _start(workers: Sequence[ServiceProcess]) -> None:
@@ -176,27 +193,3 @@ def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-
-
-def _row(run: Coordinator) -> Table:
-    """Return the figures of this moment."""
-    last, counts = run.last, run.total.counts
-    table = Table(box=None, pad_edge=False)
-    for title in ("phase", "matches", "moves", "moves/s", "p50 ms", "p99 ms", "refused", "views lost"):
-        table.add_column(title, justify="left" if title == "phase" else "right", min_width=8)
-    phase: str = run.phase
-    if phase == "checking journals":
-        phase += f" {sum(hand.checked for hand in run.hands)}/{sum(hand.to_check for hand in run.hands)}"
-    elif run.stop.is_set():
-        phase = f"stopping ({phase})"
-    table.add_row(
-        phase,
-        f"{run.open:,}",
-        f"{counts.moves:,}",
-        f"{run.points[-1].moves_per_s:,.0f}" if run.points else "-",
-        f"{quantile(last.view, 50):.1f}",
-        f"{quantile(last.view, 99):.1f}",
-        f"{sum(counts.refused.values()):,}",
-        f"{counts.lost_views:,}",
-    )
-    return table

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from services.load.checks import Checked
 from services.load.figures import Interval
-from services.load.plan import Share
+from services.load.plan import Share, split
 
 SECRET = "CROUPIER_LOAD_SECRET"  # noqa: S105 - the name of the variable that holds it
 OPERATOR_KEY = "CROUPIER_OPERATOR_KEY"
@@ -78,7 +78,9 @@ class Seen(Struct, frozen=True, tag=True):
 
 
 class Stop(Struct, frozen=True, tag=True):
-    """Report for the last time, end all matches, look at the journals."""
+    """Report for the last time, end all matches, look at the journals; `gone`: the server is, so wait for nothing."""
+
+    gone: bool = False
 
 
 class Stopped(Struct, frozen=True, tag=True):
@@ -180,14 +182,6 @@ class Talk:
         proof = _proof(secret, "coordinator", challenge.nonce, nonce)
         if not isinstance(welcome, Welcome) or not hmac.compare_digest(welcome.proof, proof):
             raise TalkError("whoever listens there does not know the secret")
-
-
-def split(address: str) -> tuple[str, int]:
-    """Return host and port of `host:port`. Raises ValueError."""
-    host, _, port = address.rpartition(":")
-    if not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{address!r} is no HOST:PORT")
-    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _proof(secret: str, who: str, *nonces: str) -> str:

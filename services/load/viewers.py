@@ -69,8 +69,17 @@ class NatsViews:
             try:
                 await listener.connect(token)
             except OSError as error:
-                raise NatsError(f"NATS cannot be listened to: {str(error) or 'no answer'}") from None
+                raise NatsError(self._unheard(listener, error)) from None
         return listener
+
+    def _unheard(self, listener: Listener, error: OSError) -> str:
+        where = ", ".join(self._urls)
+        if self._shared and listener.needs_token:
+            return (
+                f"NATS at {where} lets in nobody without a name: one connection for all seats needs "
+                "CROUPIER_NATS_USER and CROUPIER_NATS_PASSWORD, of a user who may hear every view"
+            )
+        return f"NATS cannot be listened to at {where} (--nats says where it is): {str(error) or 'no answer'}"
 
     async def flush(self, seats: list[Seat]) -> None:
         """Return when the server knows of the subscriptions of these seats."""

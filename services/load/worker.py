@@ -109,7 +109,7 @@ class _Worker:
             await self._take_part(crowd)
         except Exception as error:
             first = _first(error)
-            reason = str(first) or type(first).__name__
+            reason = _advice(first)
             raise first from error
         finally:
             if self._crowd is not None:
@@ -151,7 +151,9 @@ class _Worker:
                 case Measure():
                     crowd.report()
                     self._measuring = True
-                case Stop():
+                case Stop(gone):
+                    if gone:
+                        crowd.hurry()
                     return
 
     async def _report(self, crowd: Crowd) -> None:
@@ -165,6 +167,14 @@ class _Worker:
         with contextlib.suppress(RefusedError, OSError):
             await crowd.finish()
         await crowd.close()
+
+
+def _advice(error: BaseException) -> str:
+    """Return what went wrong, and what to do where the whole run needs it."""
+    said = str(error) or type(error).__name__
+    if isinstance(error, RefusedError) and error.reason == "NOT_OPERATOR":
+        return f"{said}; set {OPERATOR_KEY} to the server's key where each worker starts"
+    return said
 
 
 def _first(error: BaseException) -> BaseException:

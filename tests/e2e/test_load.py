@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -99,6 +100,38 @@ def test_ctrl_c_ends_early_with_a_report_and_no_open_match(stack, tmp_path):
     assert found["checked"]["verified"] == found["checked"]["matches"] >= 3
     assert "stopped before its time" in output
     assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_second_ctrl_c_gives_up_at_once_whatever_the_server_does(stack):
+    arguments = ["--server", stack.grpc, "--nats", stack.nats.url, "--for", "10m", "--matches", "3"]
+    running = command(stack, *arguments)
+    try:
+        wait_for_moves(stack)
+        for engine in stack.engines:
+            engine.pause()  # so that the end has to wait for it
+        running.send_signal(signal.SIGINT)
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        output, _ = running.communicate(timeout=60)
+    finally:
+        for engine in stack.engines:
+            engine.resume()
+        running.kill()
+        running.wait()
+    assert running.returncode == 130, output
+    assert "Traceback" not in output
+
+
+def test_a_stack_of_its_own_that_breaks_ends_the_run_and_is_named(tmp_path):
+    with Stack(tmp_path, engines=1) as own:
+        breaking = threading.Timer(3, own.engines[0].kill)
+        breaking.start()
+        found = loaded(own, seconds=600)
+        breaking.join()
+    assert found.interrupted
+    assert "engine-0 has ended by itself" in found.problems[0]
+    assert found.checked.unchecked > 0
+    assert not found.good
 
 
 def wait_for_moves(stack: Stack) -> None:

@@ -1,18 +1,20 @@
 """Claims about `croupier load` without a server: what is counted, when moves are made, what journals show."""
 
 import asyncio
+import io
 import random
 import re
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 import typer
 from hdrh.histogram import HdrHistogram
+from rich.console import Console
 from typer.testing import CliRunner
 
 from croupier.v1 import match_service_pb2 as pb
@@ -24,7 +26,7 @@ from services.bus import Connection
 from services.cli import app
 from services.load import nats_listener, talk
 from services.load.checks import Checked, examine
-from services.load.coordinator import Coordinator
+from services.load.coordinator import Coordinator, PhaseName
 from services.load.cpu import Processes
 from services.load.crowd import Played
 from services.load.figures import Counts, Interval, Latency, Meter, histogram, quantile, sort
@@ -34,7 +36,8 @@ from services.load.nats_listener import Listener, NatsError
 from services.load.pace import Closed, Schedule
 from services.load.page import page
 from services.load.plan import Plan, PlanError, Share, seconds
-from services.load.report import remarks, report
+from services.load.progress import Progress, row
+from services.load.report import OwnStack, remarks, report, settings, summary
 from services.load.sight import Sight, same_table
 from services.local import NatsServer
 from services.views import ViewEncoder
@@ -79,6 +82,7 @@ def test_what_is_no_time_is_refused(text):
         ({"rate": 5, "think_ms": 5}, "--think"),
         ({"leave": 1.1}, "--leave"),
         ({"reconnect_s": 0.01}, "--reconnect-every"),
+        ({"server": "match.example.com"}, "--server: 'match.example.com' is no HOST:PORT"),
         ({"nats": "wss://127.0.0.1"}, "no nats:// or tls:// URL"),
         ({"nats": "nats://127.0.0.1,ws://127.0.0.1"}, "ws://127.0.0.1"),
     ],
@@ -103,6 +107,9 @@ def test_shares_are_the_whole_plan_and_do_not_overlap():
         (["--for", "1s", "--workers", "1"], "CROUPIER_LOAD_SECRET"),
         (["--for", "1s", "--pid", "redis=0"], "no process 0"),
         (["--for", "1s", "--option", "target"], "NAME=VALUE"),
+        (["--for", "1s", "--nats", "nats://127.0.0.1"], "--nats is of a --server"),
+        (["--for", "1s", "--server", "127.0.0.1:1", "--durability", "fsync"], "of a stack of its own"),
+        (["--for", "1s", "--server", "127.0.0.1:1", "--engines", "2"], "of a stack of its own"),
         (["--join", "nowhere"], "HOST:PORT"),
     ],
 )
@@ -305,6 +312,20 @@ def test_a_gap_is_healed_a_repeat_is_dropped():
     seat.version -= 1
     seat.take(ViewEncoder(real).view_json(0))
     assert crowd.healed == [0]
+
+
+def test_views_missed_before_a_match_is_played_are_no_gap():
+    """Others join while NATS is still being told of a seat's subscription."""
+    crowd = FakeCrowd()
+    real, _ = create(timo(), ["open", "open"], {}, None)
+    join(real, "Anna")
+    match = OpenMatch(crowd, 0, real.id, crowd, random.Random(1))  # type: ignore[arg-type]
+    seat = Seat(match, 0, "token", real.version)
+    match.seats = [seat]
+    join(real, "Bob")
+    assert real.version > seat.version + 1
+    seat.take(ViewEncoder(real).view_json(0))
+    assert (seat.version, crowd.healed) == (real.version, [])
 
 
 def test_after_a_refusal_every_seat_looks_anew_and_play_goes_on():
@@ -571,9 +592,9 @@ async def fake_worker(address: str, fails: str = "") -> list[range]:
     return [work.share.slots]
 
 
-def conducted(*workers: dict[str, str]) -> tuple[Coordinator, list[range]]:
+def conducted(*workers: dict[str, str], processes: Processes | None = None) -> tuple[Coordinator, list[range]]:
     async def scene() -> tuple[Coordinator, list[range]]:
-        coordinator = Coordinator(plan(seconds=0.5, warm_up=0.1), SECRET, Processes({}))
+        coordinator = Coordinator(plan(seconds=0.5, warm_up=0.1), SECRET, processes or Processes({}))
         address = await coordinator.listen("127.0.0.1", 0)
         working = [asyncio.create_task(fake_worker(address, **more)) for more in workers]
         await coordinator.run(len(workers), 5, lambda: None)
@@ -626,6 +647,68 @@ def test_the_page_needs_nothing_else_and_escapes_what_others_wrote():
         assert outside_resource not in text
     assert text.count("<svg") == 3  # the CPU was not measured
     assert "not measured" in text
+
+
+def test_the_report_says_what_was_measured_and_repeats_what_others_wrote_as_it_is():
+    coordinator, _ = conducted({})
+    coordinator.problems.append("[/red] it said [bold]")
+    found = report(coordinator, OwnStack(engines=2, durability="fsync"), "on [dim]glass")
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(summary(found))
+    shown = console.export_text()
+    for said in (
+        "timos_twist, 4 matches of 2 seats, closed loop",
+        "Play streams (one a process), NATS connections (one a seat)",
+        "own stack: 2 workers, durability fsync",
+        "on [dim]glass",
+    ):
+        assert said in shown
+        assert said in page(found)
+    assert "[/red] it said [bold]" in shown
+    assert "server: at 127.0.0.1:1;" in page(report(coordinator))
+
+
+def test_the_page_does_not_carry_the_text_of_the_ca():
+    coordinator, _ = conducted({})
+    found = msgspec.structs.replace(report(coordinator), plan=plan(ca="-----BEGIN CERTIFICATE-----"))
+    assert "CERTIFICATE" not in page(found)
+    assert settings(found.plan)["ca"] == "given"
+
+
+def test_a_group_of_processes_that_has_ended_leaves_no_sum_without_it():
+    class Ending(Processes):
+        def read(self) -> dict[str, float]:
+            self.reads = getattr(self, "reads", 0) + 1
+            return {"match": 1.0} if self.reads > 1 else {"match": 0.0, "engine": 0.0}
+
+    coordinator, _ = conducted({}, processes=Ending({}))
+    assert report(coordinator).cpu_us == {}
+
+
+@pytest.mark.parametrize("phase", get_args(PhaseName))
+def test_progress_is_two_lines_of_80_columns_in_every_phase(phase):
+    coordinator = Coordinator(plan(seconds=3600, warm_up=300), SECRET, Processes({}))
+    coordinator.phase = phase
+    coordinator.since -= 1800
+    coordinator.total.counts = Counts(moves=1_234_567, lost_views=123, refused={"OVERLOADED": 12_345})
+    coordinator.last.view = {1_234_567: 1}
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(row(coordinator))
+    lines = console.export_text().splitlines()
+    assert len(lines) == 2
+    assert "…" not in "".join(lines)
+    assert lines[1].split()[-4:] == ["1234.6", "1234.6", "12,345", "123"]
+
+
+def test_progress_is_said_where_there_is_no_terminal():
+    coordinator = Coordinator(PLAN, SECRET, Processes({}))
+    lines = Console(width=80, record=True, file=io.StringIO())
+    with Progress(coordinator, Console(quiet=True), lines) as progress:
+        phases: tuple[PhaseName, ...] = ("opening", "measuring", "measuring", "ending")
+        for phase in phases:
+            coordinator.phase = phase
+            progress.tick()
+    assert lines.export_text().splitlines() == ["opening 4 matches", "measuring for 5 s", "ending"]
 
 
 def test_a_report_of_nothing_is_still_a_page_and_json():
