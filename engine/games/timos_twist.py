@@ -26,7 +26,7 @@ VALUE = {code: 50 if code in BLACK else int(symbol) if symbol.isdigit() else 20 
 PENALTY = {"plus2": 2, "plus4": 4}
 HAND = 7
 
-_GERMAN = {"blue": "Blau", "green": "Grün", "orange": "Orange", "pink": "Pink", "skip": "Aussetzen", "twist": "Twist"}
+_GERMAN = {"blue": "Blau", "green": "Grün", "orange": "Orange", "pink": "Rosa", "skip": "Aussetzen", "twist": "Twist"}
 _GERMAN |= {"plus2": "+2", "plus4": "+4", "wild": "Farbwahl"}
 _ENGLISH = {"blue": "Blue", "green": "Green", "orange": "Orange", "pink": "Pink", "skip": "Skip", "twist": "Twist"}
 _ENGLISH |= {"plus2": "+2", "plus4": "+4", "wild": "Wild"}
@@ -226,7 +226,7 @@ class TimosTwist(Game[TimosTwistOptions, State]):
 
     name = "timos_twist"
     seats = range(2, 7)  # TT-23
-    titles: ClassVar = {"de": "Timos Twist", "en": "Timo's Twist"}
+    titles: ClassVar = {"de": "Timo's Twist", "en": "Timo's Twist"}
     options_type = TimosTwistOptions
     moves = (Play, PlayDrawn, Draw, Keep, Take, CallTimo, Catch)
     events = (RoundStarted, Played, Drew, Kept, Reshuffled, TimoCalled, Caught, RoundEnded)

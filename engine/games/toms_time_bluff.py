@@ -94,7 +94,7 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
 
     name = "toms_time_bluff"
     seats = range(2, 7)
-    titles: ClassVar[Mapping[str, str]] = {"de": "Toms Time Bluff", "en": "Tom's Time Bluff"}
+    titles: ClassVar[Mapping[str, str]] = {"de": "Tom's Time Bluff", "en": "Tom's Time Bluff"}
     options_type = TomsTimeBluffOptions
     moves = (
         *(Hide, DrawInstead, Open, Partner, Beam, Direction, NameHour, Draw, EndTurn),

@@ -76,7 +76,7 @@ VALUES: ByLanguage = {
         "color.blue": "Blau",
         "color.green": "Grün",
         "color.orange": "Orange",
-        "color.pink": "Pink",
+        "color.pink": "Rosa",
         "reason.turn": "",
         "reason.penalty": "zur Strafe",
         "reason.caught": "als Buße",
