@@ -105,14 +105,18 @@ class Api:
         return (await self.stub.AbortMatch(pb.AbortMatchRequest(match=match, reason=reason), **kwargs)).version
 
     async def advance(self, tokens: Sequence[str], stop: Callable[[Any], bool]) -> Any:
-        """Make first legal moves for whoever is on turn until a view pleases; return that view, of the first seat."""
+        """Make first legal moves for whoever is on turn until a view pleases; return that view, of the first seat.
+
+        A turn of none of them is waited out: the clock plays for a seat that was left.
+        """
         while True:
             view = await self.view(tokens[0])
             if stop(view) or view.status != "running":
                 return view
             views = [(token, await self.view(token)) for token in tokens]
-            token, mine = next((token, one) for token, one in views if number_in_game(one) in one.to_act)
-            await self.submit(token, *first_move(mine))
+            on_turn = [(token, one) for token, one in views if number_in_game(one) in one.to_act]
+            for token, mine in on_turn[:1]:
+                await self.submit(token, *first_move(mine))
 
 
 def number_in_game(view: Any) -> int:
