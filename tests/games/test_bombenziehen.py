@@ -157,6 +157,16 @@ def test_a_peek_keeps_what_is_known_further_down():
     assert play(before, Play("peek"))[0].infos[0][3:] == deep
 
 
+def test_a_draw_from_the_bottom_drops_the_last_place_alone():
+    """3.6: of several noted places only the one that is gone, in every map; the others neither go nor shift."""
+    top, middle, last = Known(0, "dud"), Known(1, "bomb"), Known(2, "peek")
+    infos = ((top, middle, last), (middle, last), (last,), (top, middle))
+    before = state(pile="dud bomb peek", hands=("bottom", "dud", "dud", "dud"), infos=infos)
+    after, _ = play(before, Play("bottom"))
+    assert after.pile == ("dud", "bomb")
+    assert after.infos == ((top, middle), (middle,), (), (top, middle))
+
+
 def test_a_safe_card_is_told_to_the_drawer_alone():
     """3.7."""
     _, events = play(state(pile="peek bomb"), Draw())
