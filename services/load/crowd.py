@@ -101,7 +101,10 @@ class Crowd:
             async with asyncio.timeout(CALL_S):
                 await self._channel.channel_ready()
         except TimeoutError:
-            raise ConnectionError(f"no match service answers at {self.plan.server}") from None
+            how = (
+                "by TLS and with a certificate of the given CA" if self.plan.ca else "without TLS (--ca FILE speaks it)"
+            )
+            raise ConnectionError(f"no match service answers at {self.plan.server} {how}") from None
         gate = asyncio.Semaphore(TOGETHER)
 
         async def one(slot: int) -> None:

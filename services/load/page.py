@@ -29,7 +29,7 @@ h1 { font-size: 24px; margin: 0 0 2px; } h2 { font-size: 16px; margin: 32px 0 8p
 .tile b { display: block; font-size: 25px; font-weight: 650; font-variant-numeric: tabular-nums; }
 .tile span { font-size: 13px; }
 figcaption b { color: var(--ink); }
-svg { display: block; width: 100%; height: auto; margin-top: 6px; }
+svg { display: block; width: 100%; height: auto; margin-top: 6px; overflow: visible; }
 svg text { fill: var(--dim); font-size: 12px; font-variant-numeric: tabular-nums; }
 svg rect { fill: var(--a); }
 svg .grid { stroke: var(--edge); } svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }

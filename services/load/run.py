@@ -5,6 +5,7 @@ import contextlib
 import os
 import secrets
 import signal
+import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -134,10 +135,10 @@ async def _measure(
 ) -> Report:
     coordinator = Coordinator(wish.plan, env[SECRET], Processes(wish.pids))
     where = await coordinator.listen(*split(wish.listen))
-    host, port = split(where)
-    mine = f"127.0.0.1:{port}" if host in ("0.0.0.0", "::") else where  # noqa: S104 - compared, not bound
+    mine = dialled(where, "127.0.0.1")
     if wish.others:
-        console.print(f"waiting for {wish.others} workers: {SECRET}=… croupier load --join {where}", soft_wrap=True)
+        theirs = dialled(where, socket.gethostname())
+        console.print(f"waiting for {wish.others} workers: {SECRET}=… croupier load --join {theirs}", soft_wrap=True)
     workers = [
         ServiceProcess(("load", "--join", mine), folder, name=f"load-{number}", env=env)
         for number in range(wish.processes)
@@ -168,6 +169,12 @@ async def _measure(
             await coordinator.close()
             await asyncio.gather(*(asyncio.to_thread(worker.stop, grace_s) for worker in workers))
     return report(coordinator, stack, wish.label)
+
+
+def dialled(where: str, host: str) -> str:
+    """Return the address at which somebody reaches a listener who knows this machine as `host`."""
+    listening, port = split(where)
+    return f"{host}:{port}" if listening in ("0.0.0.0", "::") else where  # noqa: S104 - compared, not bound
 
 
 async def _start(workers: Sequence[ServiceProcess]) -> None:

@@ -50,6 +50,9 @@ def work(address: str, secret: str) -> str | None:
 
 async def _work(address: str, secret: str) -> str | None:
     talk: Talk | None = None
+    person = sys.stdout.isatty()  # else whoever started this process
+    if person:
+        _say(f"knocking at {address} for up to {KNOCK_S:g} s")
     try:
         talk = await _knock(address)
         await talk.ask_in(secret, socket.gethostname(), os.getpid(), cores())
@@ -57,8 +60,10 @@ async def _work(address: str, secret: str) -> str | None:
         if talk is not None:
             await talk.close()
         return f"{address}: {str(error) or 'no answer'}"
-    sys.stdout.write(json.dumps({"event": "ready", "coordinator": address}) + "\n")
-    sys.stdout.flush()
+    if person:
+        _say("joined: playing as the coordinator says; Ctrl-C ends this worker's matches, and the run")
+    else:
+        _say(json.dumps({"event": "ready", "coordinator": address}))
     working = asyncio.create_task(_Worker(talk).run())
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
@@ -75,7 +80,14 @@ async def _work(address: str, secret: str) -> str | None:
         return "stopped"
     except (RefusedError, OSError) as error:
         return str(error)
+    if person:
+        _say("done: the coordinator has the report")
     return None
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 async def _knock(address: str) -> Talk:

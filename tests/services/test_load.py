@@ -4,6 +4,7 @@ import asyncio
 import io
 import random
 import re
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -38,8 +39,10 @@ from services.load.page import page
 from services.load.plan import Plan, PlanError, Share, seconds
 from services.load.progress import Progress, row
 from services.load.report import OwnStack, remarks, report, settings, summary
+from services.load.run import dialled
 from services.load.sight import Sight, same_table
-from services.local import NatsServer
+from services.load.worker import work
+from services.local import NatsServer, free_port
 from services.views import ViewEncoder
 from tests.services import played
 from tests.services.played import EVERY_GAME, OUTSIDE, create, join, move, outside  # noqa: F401 - the fixture
@@ -622,6 +625,31 @@ def test_a_worker_that_breaks_down_ends_the_run_and_is_named():
     assert not found.good
     assert found.problems == ["worker host/7: out of luck"]
     assert found.checked.matches == 2
+
+
+def test_workers_elsewhere_are_told_a_name_that_they_can_reach():
+    assert dialled("0.0.0.0:7070", "bigbox") == "bigbox:7070"
+    assert dialled("10.0.0.5:7070", "bigbox") == "10.0.0.5:7070"
+
+
+@pytest.mark.parametrize("person", [True, False])
+def test_a_person_who_joins_is_told_how_it_goes_and_a_program_that_it_is_ready(person, monkeypatch, capsys):
+    port = free_port()
+
+    async def let_one_in_and_go() -> None:
+        coordinator = Coordinator(PLAN, SECRET, Processes({}))
+        await coordinator.listen("127.0.0.1", port)
+        await coordinator.run(2, 60, lambda: coordinator.stop.set() if coordinator.hands else None)
+        await coordinator.close()
+
+    monkeypatch.setattr("sys.stdout.isatty", lambda: person)
+    coordinating = threading.Thread(target=lambda: asyncio.run(let_one_in_and_go()))
+    coordinating.start()
+    assert work(f"127.0.0.1:{port}", SECRET) == "the connection has ended"
+    coordinating.join()
+    said = capsys.readouterr().out
+    assert (said.startswith("knocking at") and "joined: " in said) == person
+    assert ('"event": "ready"' in said) != person
 
 
 def test_workers_that_do_not_come_are_not_waited_for_for_ever():
