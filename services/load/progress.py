@@ -50,7 +50,8 @@ class Progress:
             self._lines.print(_told(self._run), soft_wrap=True)
         elif now - self._shown > SAY_S:
             self._shown = now
-            self._lines.print(f"{doing(self._run)}: {_figures(self._run)}", soft_wrap=True)
+            figures = f": {_figures(self._run)}" if self._phase in ("warming up", "measuring") else ""
+            self._lines.print(f"{doing(self._run)}, {self._run.open:,} matches open{figures}", soft_wrap=True)
 
 
 def doing(run: Coordinator) -> str:
@@ -101,7 +102,8 @@ def _told(run: Coordinator) -> str:
         case "measuring":
             return f"measuring for {plan.seconds:g} s"
         case "checking journals":
-            return f"checking {sum(hand.to_check for hand in run.hands):,} journals"
+            count = sum(hand.to_check for hand in run.hands)
+            return f"checking {count:,} journals" if count else "checking journals"
         case phase:
             return phase
 
@@ -109,6 +111,4 @@ def _told(run: Coordinator) -> str:
 def _figures(run: Coordinator) -> str:
     last = run.last
     rate = f"{run.points[-1].moves_per_s:,.0f} moves/s, " if run.points else ""
-    return (
-        f"{run.open:,} matches open, {rate}p50 {quantile(last.view, 50):.1f} ms, p99 {quantile(last.view, 99):.1f} ms"
-    )
+    return f"{rate}p50 {quantile(last.view, 50):.1f} ms, p99 {quantile(last.view, 99):.1f} ms"

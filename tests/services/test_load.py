@@ -728,7 +728,7 @@ def test_progress_is_two_lines_of_80_columns_in_every_phase(phase):
     assert lines[1].split()[-4:] == ["1234.6", "1234.6", "12,345", "123"]
 
 
-def test_progress_is_said_where_there_is_no_terminal():
+def test_progress_is_said_where_there_is_no_terminal(monkeypatch):
     coordinator = Coordinator(PLAN, SECRET, Processes({}))
     lines = Console(width=80, record=True, file=io.StringIO())
     with Progress(coordinator, Console(quiet=True), lines) as progress:
@@ -736,7 +736,15 @@ def test_progress_is_said_where_there_is_no_terminal():
         for phase in phases:
             coordinator.phase = phase
             progress.tick()
-    assert lines.export_text().splitlines() == ["opening 4 matches", "measuring for 5 s", "ending"]
+        monkeypatch.setattr("services.load.progress.SAY_S", 0.0)
+        progress.tick()
+        coordinator.phase = "measuring"
+        progress.tick()
+        progress.tick()
+    first = ["opening 4 matches", "measuring for 5 s", "ending", "ending, 0 matches open", "measuring for 5 s"]
+    *said, last = lines.export_text().splitlines()
+    assert said == first
+    assert re.fullmatch(r"measuring \d+/5 s, 0 matches open: p50 0.0 ms, p99 0.0 ms", last)
 
 
 def test_a_report_of_nothing_is_still_a_page_and_json():
