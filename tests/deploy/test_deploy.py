@@ -50,6 +50,11 @@ def test_operators_can_read_what_an_alert_means_and_what_to_do(rule):
     assert f"### {rule['alert']}\n" in OPERATIONS.read_text()
 
 
+def test_prometheus_asks_every_service_that_counts():
+    jobs = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())["scrape_configs"]
+    assert {job["job_name"] for job in jobs} == {f"croupier-{role}" for role in ROLES | {"archive"}}
+
+
 def test_every_setting_that_is_set_somewhere_is_one():
     known = {PREFIX + name.upper() for name in Settings.model_fields} | {"CROUPIER_IMAGE"}
     for path in DEPLOY.rglob("*"):
