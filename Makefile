@@ -41,7 +41,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 	@echo "setup: done"
 
-demo: setup  ## play a whole match on this machine, servers included
+demo: setup  ## play 20 matches of all games on this machine, servers included, and audit them
 	@$(BIN)/croupier demo $(ARGS)
 
 test: setup  ## run the tests on all cores (ARGS='-k timos -x' goes to pytest)
