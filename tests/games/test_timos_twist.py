@@ -2,8 +2,9 @@
 
 import pytest
 
-from engine.games.timos_twist import DECK, TimosTwist
+from engine.games.timos_twist import DECK, Play, State, TimosTwist
 from engine.refusals import BadOptions, BadSeats
+from engine.scenario import ScriptedChance
 
 GAME = TimosTwist()
 
@@ -46,3 +47,24 @@ def test_bad_seats(seats):
     """TT-23."""
     with pytest.raises(BadSeats):
         GAME.options({}, seats)
+
+
+def test_the_last_card_of_a_match_closes_an_open_window():
+    """3.7 before 3.9; the target reached exactly is reached."""
+    before = State(
+        options=GAME.options({"target": 50}, 2),
+        round=1,
+        dealer=1,
+        turn=0,
+        phase="play",
+        direction=1,
+        color="blue",
+        pending=0,
+        draw_pile=("green-1",),
+        discards=("blue-1",),
+        hands=(("blue-2",), ("wild",)),
+        totals=(0, 0),
+        window=1,
+    )
+    after, _ = GAME.apply(before, 0, Play("blue-2"), ScriptedChance([]))
+    assert (GAME.table(after).timo_window, GAME.result(after).scores) == (None, (50, 0))
