@@ -87,8 +87,6 @@ class Projection(Struct, frozen=True):
 
 
 LOBBY = Projection(b"null", (), b"null")
-_TELLING = (Moved, Started)
-"""Entries that have events."""
 
 
 class Fold:
@@ -296,9 +294,16 @@ class Fold:
             raise Drift("kind", "the match is over, and nothing comes after its end")
         if self._due is not None and not isinstance(body, self._due):
             raise Drift("kind", f"entry {self.version} has to be followed by `{self._due.__struct_config__.tag}`")
+        if isinstance(body, Moved):
+            self._fold_move(body, version, at, verify=verify, move=move)
+        else:
+            self._fold_change(body, version, at)
+        self._due = self._next(body)
+        self.version, self.at = version, at
+
+    def _fold_change(self, body: Created | Joined | Left | Started | Finished | Aborted, version: int, at: int) -> None:
+        """Apply an entry that is no move. Raises Drift, and changes nothing, if it cannot follow."""
         match body:
-            case Moved():
-                self._fold_move(body, version, at, verify=verify, move=move)
             case Created():
                 self._fold_created(body, version)
                 self.created_at = at
@@ -310,16 +315,14 @@ class Fold:
                 self._fold_started(body, version, at)
             case Finished() | Aborted():
                 self._fold_end(body)
-        if not isinstance(body, _TELLING):
+        if not isinstance(body, Started):  # which has events
             self.events = ()
-        self._due = self._next(body)
-        self.version, self.at = version, at
 
     def _next(self, body: Body) -> type[Body] | None:
         """Return the kind of entry that stands in the same commit as this one, behind it."""
+        if isinstance(body, Moved):
+            return None if self.game.result(self.state) is None else Finished
         match body:
-            case Moved():
-                return None if self.game.result(self.state) is None else Finished
             case Created() | Joined() if all(seat.kind != OPEN for seat in self.seats):
                 return Started
             case Left() if self.status == "running" and self._all_left():
@@ -423,8 +426,10 @@ class Fold:
         holder = self.seats[body.seat]
         if (body.by == "bot") != (body.bot is not UNSET):
             raise Drift("bot", "stands exactly with moves by bot")
-        if body.by == "player" and (holder.kind != HUMAN or holder.left):
-            raise Drift("by", f"no player holds seat {body.seat}")
+        if body.by == "player":
+            if holder.kind != HUMAN or holder.left:
+                raise Drift("by", f"no player holds seat {body.seat}")
+            return
         if body.by == "clock":
             if i not in self.game.to_act(self.state):
                 raise Drift("clock", f"seat {body.seat} owes no move")

@@ -271,9 +271,13 @@ class Game(ABC, Generic[O_, S_]):
         del code, seats
         return 1
 
+    def allows(self, state: S_, seat: int, move: Move) -> bool:
+        """Return whether a move is among `legal(state, seat)`. Override only to be faster."""
+        return move in self.legal(state, seat)
+
     def check(self, state: S_, seat: int, move: Move) -> None:
-        """Raise IllegalMove unless `move` is among `legal(state, seat)`. Override only to be faster."""
-        if move not in self.legal(state, seat):
+        """Raise IllegalMove unless `allows` does."""
+        if not self.allows(state, seat, move):
             raise IllegalMove(f"{self.move_json.encode(move).decode()} is not legal now", seat=seat)
 
     def told(self, events: Sequence[Told], seat: int | None) -> list[Event]:

@@ -284,7 +284,7 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
 
     def legal(self, state: State, seat: int) -> list[Move]:
         """3.3, for the seat on turn."""
-        if state.result is not None or seat != state.turn:
+        if not _is_on_turn(state, seat):
             return []
         match state.phase:
             case "source":
@@ -300,15 +300,26 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
             moves += [_REJECT[slot] for slot in slots]
         return moves
 
+    def allows(self, state: State, seat: int, move: Move) -> bool:
+        """As `legal`, whose lists are longest for these two."""
+        if not _is_on_turn(state, seat):
+            return False
+        match move:
+            case Use(slot=slot, face=face):
+                return state.phase in ("use", "decide") and slot in _slots(state.open[seat]) and face in FACES
+            case Swap(slot=slot, seat=other, other_slot=its) if state.phase == "swap" and slot in _slots(
+                state.open[seat]
+            ):
+                return other in _targets(state, "swap") and its in _slots(state.open[other])
+        return move in self.legal(state, seat)
+
     def to_act(self, state: State) -> tuple[int, ...]:
         """The seat on turn."""
         return () if state.result is not None else (state.turn,)
 
     def asked(self, state: State, seat: int) -> Hashable | None:
         """The seat on turn: its turn and phase."""
-        if state.result is not None or seat != state.turn:
-            return None
-        return (state.round, state.phase)
+        return (state.round, state.phase) if _is_on_turn(state, seat) else None
 
     def apply(self, state: State, seat: int, move: Move, chance: Chance) -> Step[State]:
         """3.3."""
@@ -391,6 +402,10 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
 def _slots(grid: tuple[str, ...]) -> tuple[int, ...]:
     """The slots that hold a card in one of a seat's two grids, ascending."""
     return tuple([slot for slot, card in enumerate(grid) if card])
+
+
+def _is_on_turn(state: State, seat: int) -> bool:
+    return seat == state.turn and state.result is None
 
 
 @lru_cache(1024)

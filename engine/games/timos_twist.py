@@ -272,6 +272,15 @@ class TimosTwist(Game[TimosTwistOptions, State]):
             moves.append(_CALL_TIMO if seat == state.window else _CATCH)
         return moves
 
+    def allows(self, state: State, seat: int, move: Move) -> bool:
+        """As `legal`; cards of the hand that are not laid are not looked at."""
+        if not isinstance(move, Play):
+            return move in self.legal(state, seat)
+        card, hand = move.card, state.hands[seat]
+        if seat != state.turn or state.phase == "drawn" or state.result is not None or card not in hand:
+            return False
+        return card in _fitting(state) and move in _PLAYS[len(hand) == 1, _timo_due(state, seat)][card]
+
     def to_act(self, state: State) -> tuple[int, ...]:
         """The seat on turn; a window is nobody's duty."""
         return () if state.result is not None else (state.turn,)

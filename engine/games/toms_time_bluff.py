@@ -146,6 +146,22 @@ class TomsTimeBluff(Game[TomsTimeBluffOptions, State]):
             case "place":
                 return [*[way for card in hand for way in PLACE.get(card, ())], _DECLINE]
 
+    def allows(self, state: State, seat: int, move: Move) -> bool:
+        """As `legal`; a card's own ways to be laid are few, those of a hand are not."""
+        if state.result is not None or not _owes(state, seat):
+            return False
+        match move:
+            case Hide(place=place, card=card):
+                free = state.phase == "hide" and place in PLACES and state.piles[place].cards
+                return bool(free) and card in _hideable(state, seat)
+            case Open(card=card):
+                return state.phase == "open" and card in state.hands[seat] and move in OPEN.get(card, ())
+            case Place(card=card):
+                return state.phase == "place" and card in state.hands[seat] and move in PLACE.get(card, ())
+            case Decline():
+                return state.phase == "place"
+        return move in self.legal(state, seat)
+
     def to_act(self, state: State) -> tuple[int, ...]:
         """Everybody else who has not answered while a window is open; otherwise one seat."""
         if state.result is not None:

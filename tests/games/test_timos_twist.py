@@ -1,7 +1,9 @@
 """Timo's Twist: what neither the scenario files nor the second reading reach."""
 
 import pytest
+from msgspec.structs import replace
 
+from engine.game import UNSET
 from engine.games.timos_twist import DECK, Play, State, TimosTwist
 from engine.refusals import BadOptions, BadSeats
 from engine.scenario import ScriptedChance
@@ -68,3 +70,12 @@ def test_the_last_card_of_a_match_closes_an_open_window():
     )
     after, _ = GAME.apply(before, 0, Play("blue-2"), ScriptedChance([]))
     assert (GAME.table(after).timo_window, GAME.result(after).scores) == (None, (50, 0))
+
+
+def test_a_black_card_names_a_colour_unless_it_is_the_last():
+    """TT-13."""
+    hands = (("wild",), ("blue-2", "wild"))
+    before = State(GAME.options({}, 2), 1, 1, 0, "play", 1, "blue", 0, ("green-1",), ("blue-1",), hands, (0, 0))
+    for last, moment in ((True, before), (False, replace(before, turn=1))):
+        for color in (UNSET, "blue"):
+            assert GAME.allows(moment, moment.turn, Play("wild", color)) == ((color is UNSET) == last)

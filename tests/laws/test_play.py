@@ -135,6 +135,19 @@ def test_a_move_that_is_not_among_the_legal_ones_is_refused(case: Case):
 
 
 @pytest.mark.parametrize("case", cases(2))
+def test_what_is_allowed_is_what_is_legal(case: Case):
+    """Of all moves that anybody had in the match exactly those of the seat's list are allowed, whoever is to act."""
+    game = case.game
+    moments = sample(case, 200)
+    universe = {move for moment in moments for seat in range(case.seats) for move in game.legal(moment.state, seat)}
+    for moment in moments:
+        for seat in range(case.seats):
+            assert {move for move in universe if game.allows(moment.state, seat, move)} == set(
+                game.legal(moment.state, seat)
+            )
+
+
+@pytest.mark.parametrize("case", cases(2))
 def test_a_mutilated_move_is_refused(case: Case):
     """Whatever is done to a legal move, it becomes another legal move, an illegal one or no move at all."""
     game, rng = case.game, random.Random(case.seed)
