@@ -154,8 +154,7 @@ class Vocabulary:
         Raises MalformedMove for anything else: unknown name, two names, missing, surplus, mistyped or null field, and
         unread for what is longer than MAX_MOVE_BYTES.
         """
-        short_enough(data)
-        return self._remembered(data) if len(data) <= MEMORABLE_BYTES else self._decode(data)
+        return self._remembered(data) if len(data) <= MEMORABLE_BYTES else self._decode(short_enough(data))
 
     def _decode(self, data: bytes) -> Any:
         try:
