@@ -261,9 +261,14 @@ class Seat:
         """Whether the match waits for this seat."""
         return self.plays_as in self.view["to_act"]
 
-    async def move(self, move: dict[str, Any]) -> int:
-        """Answer the present prompt; return the version of the entry. Raises RefusedError."""
-        return await self.client.submit(self, self.view["prompt"], msgspec.json.encode(move))
+    async def move(self, move: dict[str, Any], prompt: int | None = None) -> int:
+        """Answer a prompt, by default the present one; return the version of the entry. Raises RefusedError.
+
+        Who sends a move later than he has chosen it names the prompt that it was chosen for: else it would answer
+        whatever is asked by then.
+        """
+        answered = self.view["prompt"] if prompt is None else prompt
+        return await self.client.submit(self, answered, msgspec.json.encode(move))
 
     async def receive(self, message: Any) -> None:
         """Take a view from NATS."""

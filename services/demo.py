@@ -90,7 +90,7 @@ class Player:
         elif prompt == self._asked or self._chance.random() > OPTIONAL_MOVE:
             return
         self._asked = prompt
-        task = asyncio.create_task(self._move(seat, self._chance.choice(seat.legal), owed=seat.owes))
+        task = asyncio.create_task(self._move(seat, prompt, self._chance.choice(seat.legal), owed=seat.owes))
         self._tasks.add(task)
         task.add_done_callback(self._moved)
 
@@ -104,15 +104,15 @@ class Player:
         if not task.cancelled() and (error := task.exception()) and not self.over.done():
             self.over.set_exception(error)
 
-    async def _move(self, seat: Seat, move: dict[str, Any], *, owed: bool) -> None:
+    async def _move(self, seat: Seat, prompt: int, move: dict[str, Any], *, owed: bool) -> None:
         sent = time.monotonic()
         try:
-            await seat.move(move)
+            await seat.move(move, prompt)
         except RefusedError as error:
             if error.reason not in HARMLESS:
                 raise
             self._tally.late += 1
-            if owed:
+            if owed and self._asked == prompt:
                 self._asked = -1
                 await seat.heal()
                 self.see(seat)

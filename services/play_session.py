@@ -50,7 +50,7 @@ class PlayedSeat(Protocol):
     def legal(self) -> list[dict[str, Any]]: ...
     @property
     def owes(self) -> bool: ...
-    async def move(self, move: dict[str, Any]) -> int: ...
+    async def move(self, move: dict[str, Any], prompt: int | None = None) -> int: ...
     async def heal(self) -> None: ...
 
 
@@ -243,11 +243,11 @@ class Session:
             if choice.move is None:
                 self._steps.append(choice)
             else:
-                self._sending = asyncio.create_task(self._send(seat, choice.move))
+                self._sending = asyncio.create_task(self._send(seat, seat.view["prompt"], choice.move))
 
-    async def _send(self, seat: PlayedSeat, move: menu.Move) -> None:
+    async def _send(self, seat: PlayedSeat, prompt: int, move: menu.Move) -> None:
         try:
-            self._acknowledged = await seat.move(move)
+            self._acknowledged = await seat.move(move, prompt)
         except RefusedError as refusal:
             self._message = self._refused(refusal)
             with contextlib.suppress(RefusedError):

@@ -194,7 +194,7 @@ class Robot:
         if not seat.owes and self._chance.random() > OPTIONAL_MOVE:
             return
         self._asked = prompt
-        task = asyncio.create_task(self._move(seat, self.choose(seat), owed=seat.owes))
+        task = asyncio.create_task(self._move(seat, prompt, self.choose(seat), owed=seat.owes))
         self.moving.add(task)
         task.add_done_callback(self._moved)
 
@@ -206,14 +206,13 @@ class Robot:
         if not task.cancelled() and (error := task.exception()) and not self.over.done():
             self.over.set_exception(error)
 
-    async def _move(self, seat: Seat, move: dict[str, Any], *, owed: bool) -> None:
-        prompt = seat.view["prompt"]
+    async def _move(self, seat: Seat, prompt: int, move: dict[str, Any], *, owed: bool) -> None:
         try:
-            version = await seat.move(move)
+            version = await seat.move(move, prompt)
         except RefusedError as refused:
             if refused.reason not in TOO_LATE:
                 raise
-            if owed and not seat.over:
+            if owed and self._asked == prompt and not seat.over:
                 self._asked = -1
                 await seat.heal()
                 self.see(seat)

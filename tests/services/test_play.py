@@ -84,15 +84,16 @@ class House:
     legal = property(lambda self: list(self.part.get("legal", ())))
     owes = property(lambda self: 0 in self.view["to_act"])
 
-    async def move(self, chosen: dict[str, Any]) -> int:
+    async def move(self, chosen: dict[str, Any], prompt: int | None = None) -> int:
         await asyncio.sleep(0)
         self.sent.append(chosen)
         if refusal := self.refuse(chosen):
             raise refusal
         here = self.match_here
         data = json.dumps(chosen).encode()
+        answered = self.view["prompt"] if prompt is None else prompt
         try:
-            version, _ = here.move(0, here.seats[0].tenure or 0, self.view["prompt"], data, here.at + 1)
+            version, _ = here.move(0, here.seats[0].tenure or 0, answered, data, here.at + 1)
         except Refusal as refusal:
             raise RefusedError("ILLEGAL_MOVE", str(refusal), {}, again=False) from None
         asyncio.get_running_loop().call_soon(self._after)
