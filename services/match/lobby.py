@@ -70,13 +70,13 @@ async def find(
             found.append(_message(summary))
         looked_at += len(behind)
         if looked_at >= LOOKED_AT and partition + 1 < partitions:
-            return match_service_pb2.ListMatchesResponse(matches=found, next_page_token=_end_of(partition))
+            return match_service_pb2.ListMatchesResponse(matches=found, next_page_token=_before(partition + 1))
     return match_service_pb2.ListMatchesResponse(matches=found)
 
 
-def _end_of(partition: int) -> str:
-    """Return a token that stands behind every match of a partition, and names none."""
-    return f"{partition:03}".ljust(MATCH_ID_LENGTH, "z")
+def _before(partition: int) -> str:
+    """Return a token that stands before every match of a partition, and names none: no id has a 0 behind its number."""
+    return f"{partition:03}{'a':0>{MATCH_ID_LENGTH - 3}}"
 
 
 def _page_size(given: int) -> int:

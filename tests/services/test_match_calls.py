@@ -498,9 +498,11 @@ def test_a_page_ends_after_so_many_matches_that_nobody_is_shown_and_names_none_o
             hidden = {(await served.stub.CreateMatch(timos(private=True))).match for _ in range(12)}
             made = [(await served.stub.CreateMatch(timos())).match for _ in range(5)]
             read: list[dict[str, bytes]] = []
+            asked: list[int] = []
             whole = served.store.lobby
 
             async def counted(partition: int):
+                asked.append(partition)
                 read.append(await whole(partition))
                 return read[-1]
 
@@ -516,6 +518,7 @@ def test_a_page_ends_after_so_many_matches_that_nobody_is_shown_and_names_none_o
                 if not token:
                     break
             assert listed == sorted(made)
+            assert asked == list(range(settings.partitions))
 
     asyncio.run(run())
 
