@@ -307,10 +307,9 @@ class CleverGedreht(Game[CleverGedrehtOptions, State]):
         match move:
             case Use(slot=slot, face=face):
                 return state.phase in ("use", "decide") and slot in _slots(state.open[seat]) and face in FACES
-            case Swap(slot=slot, seat=other, other_slot=its) if state.phase == "swap" and slot in _slots(
-                state.open[seat]
-            ):
-                return other in _targets(state, "swap") and its in _slots(state.open[other])
+            case Swap(slot=slot, seat=other, other_slot=its):
+                theirs = state.phase == "swap" and slot in _slots(state.open[seat]) and other in _targets(state, "swap")
+                return theirs and its in _slots(state.open[other])
         return move in self.legal(state, seat)
 
     def to_act(self, state: State) -> tuple[int, ...]:
