@@ -18,6 +18,7 @@ import structlog
 from nats.aio.client import PING_PROTO, Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription as ClientSubscription
+from nats.aio.transport import TcpTransport
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
@@ -103,8 +104,9 @@ class Connection(Client):
 
     It shows who it is to no server without TLS, if its URL says `tls://`; nats-py would, if the server said so. And a
     `flush` is answered only after the server has all that was sent before: nats-py writes the PING at once, ahead of
-    commands that still wait for its flusher, so the answer would confirm what the server does not have yet. And `close`
-    writes nothing to a connection that is lost, which in Python 3.13 may raise.
+    commands that still wait for its flusher, so the answer would confirm what the server does not have yet. And a
+    connection that is given up is cut: nats-py would wait, for ever, until a server that stands still has taken what
+    was written, before it goes to another one.
     """
 
     def write(self, commands: bytes) -> None:
@@ -129,10 +131,30 @@ class Connection(Client):
         await super()._send_ping(future)
 
     async def close(self) -> None:
-        """Close the connection; what waits for one that is lost goes."""
+        """Close the connection; what waits for one that is lost goes, and what the server does not take in time."""
         if not self.is_connected:
-            self._forget_pending()
-        await super().close()
+            self._forget_pending()  # in Python 3.13 writing it may raise
+            await self._cut()
+        try:
+            async with asyncio.timeout(FLUSH_TIMEOUT_S):
+                await super().close()
+        except TimeoutError:
+            await self._cut()
+
+    async def _attempt_reconnect(self) -> None:
+        await self._cut()
+        await super()._attempt_reconnect()
+
+    async def _cut(self) -> None:
+        """End the connection that there is, if any, at once; on return it has ended."""
+        writer = self._transport._io_writer if isinstance(self._transport, TcpTransport) else None  # noqa: SLF001
+        if writer is not None:
+            writer.transport.abort()
+            # In a task: who is cancelled while he awaits it himself, as nats-py may be, takes it from all others.
+            ended = asyncio.ensure_future(writer.wait_closed())
+            await asyncio.wait({ended})
+            if not ended.cancelled():
+                ended.exception()
 
     def _write_pending(self) -> None:
         if self._pending and self._transport is not None:

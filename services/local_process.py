@@ -129,8 +129,14 @@ class LocalProcess(ABC):
         self.start()
 
     def pause(self) -> None:
-        """Freeze the process and its children (SIGSTOP) until `resume`; its connections stay open."""
-        os.killpg(self.pid, signal.SIGSTOP)
+        """Freeze the process and its children (SIGSTOP) until `resume`; its connections stay open.
+
+        On Linux it stands still on return: each of its threads may have had something to end first.
+        """
+        pid = self.pid
+        os.killpg(pid, signal.SIGSTOP)
+        if sys.platform == "linux":
+            os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # what it is stays for `running` to see
 
     def resume(self) -> None:
         """Let a paused process go on (SIGCONT)."""

@@ -10,8 +10,9 @@ import pytest
 from services import bus as module
 from services.bus import Bus, BusDown, Connection, NoAnswer
 from services.local import NatsServer, free_port
+from services.local_clusters import NatsCluster
 from tests.attacks.spy import Tap
-from tests.services.front import in_loop, until
+from tests.services.front import PATIENCE_S, in_loop, until
 
 
 class Listener:
@@ -98,7 +99,8 @@ async def test_a_restart_of_the_server_during_a_publish_makes_it_fail_although_t
     server.pause()
     publishing = asyncio.create_task(bus.publish([("t.first", b""), ("t.second", b"")]))
     await asyncio.sleep(0)
-    server.restart()
+    server.kill()  # one that is told to stop may answer before
+    server.start()
     await until(lambda: bus.generation >= generation + 2 and bus.connected)
     with pytest.raises(BusDown, match="broke while publishing"):
         await publishing
@@ -136,18 +138,52 @@ async def test_a_server_that_does_not_answer_makes_the_publish_fail_and_costs_no
     monkeypatch.setattr(module, "FLUSH_TIMEOUT_S", 0.2)
     generation = bus.generation
     server.pause()
-
-    async def publish_again_and_again():
-        while True:  # it may answer once more before it stops
-            await bus.publish([("t.a", b"1")])
-
     with pytest.raises(BusDown):
-        await publish_again_and_again()
+        await bus.publish([("t.a", b"1")])
+    monkeypatch.setattr(module, "FLUSH_TIMEOUT_S", 60)
     server.resume()
     await until(lambda: bus.generation >= generation + 2 and bus.connected)
     await bus.publish([("t.a", b"2")])
     await until(lambda: b"2" in heard)
     await bus.close()
+
+
+FULL = [("t.full", bytes(900_000))] * 20
+"""More than a connection holds on its way to a server that takes nothing."""
+
+
+@in_loop
+async def test_a_server_that_stands_still_with_all_that_it_was_sent_is_left_for_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "FLUSH_TIMEOUT_S", 0.2)
+    with NatsCluster(tmp_path, 2) as cluster:
+        bus = await Bus.connect(cluster.url, "test")
+        still = next(node for node in cluster.nodes if node.port == bus._client.connected_url.port)
+        still.pause()
+        with pytest.raises(BusDown, match="did not answer"):
+            await bus.publish(FULL)
+        monkeypatch.setattr(module, "FLUSH_TIMEOUT_S", 60)
+        await until(lambda: bus.connected)
+        await bus.publish([("t.a", b"")])
+        await bus.close()
+
+
+@in_loop
+async def test_a_connection_to_a_server_that_stands_still_is_closed_whoever_gave_it_up(server, monkeypatch):
+    """Also while it is just being given up."""
+    monkeypatch.setattr(module, "FLUSH_TIMEOUT_S", 0.2)
+    async with asyncio.timeout(PATIENCE_S):
+        for gives_up in (False, True):
+            bus = await Bus.connect(server.url, "test")
+            server.pause()
+            publishing = asyncio.create_task(bus.publish(FULL))
+            await asyncio.sleep(0)
+            if gives_up:
+                with pytest.raises(BusDown, match="did not answer"):
+                    await publishing
+            await bus.close()
+            assert not bus.connected
+            await asyncio.gather(publishing, return_exceptions=True)
+            server.resume()
 
 
 @in_loop

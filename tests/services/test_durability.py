@@ -18,14 +18,16 @@ from tests.faults.losing_disk import LosingDisk, PreloadedRedis, wait_until_writ
 from tests.services.front import in_loop, intake, until
 from tests.services.test_store import MATCH, A, commit, lease_of, opened
 
+HASTY_MS, PATIENT_MS = 300, 30_000
+"""For what must not be confirmed, and for what must be: a store takes `CONFIRM_MS` as it is when it is opened."""
 QUIET_S = 0.4
 """So long it is listened that nothing comes, well above what a receipt takes; no test passes faster by missing it."""
 
 
 @contextmanager
 def replicated(folder, monkeypatch):
-    """A primary and its replica, in step; a commit that no replica confirms fails soon."""
-    monkeypatch.setattr(servers, "CONFIRM_MS", 300)
+    """A primary and its replica, in step; a store opened then fails soon with a commit that no replica confirms."""
+    monkeypatch.setattr(servers, "CONFIRM_MS", HASTY_MS)
     with RedisServer(folder / "primary") as primary, RedisServer(folder / "replica") as replica:
         with redis.Redis.from_url(primary.url) as there, redis.Redis.from_url(replica.url) as here:
             there.config_set("repl-diskless-sync-delay", 0)
@@ -81,14 +83,16 @@ class TestOneServer:
     @in_loop
     async def test_fsync_waits_for_the_disk_and_not_only_for_the_answer(self, tmp_path, monkeypatch):
         """A server that leaves it to the system when to write confirms nothing."""
-        monkeypatch.setattr(servers, "CONFIRM_MS", 300)
         with RedisServer(tmp_path) as server, redis.Redis.from_url(server.url) as client:
             client.config_set("appendfsync", "no")
+            monkeypatch.setattr(servers, "CONFIRM_MS", HASTY_MS)
             async with opened(server.url, durability="fsync") as store:
                 lease = await lease_of(store)
                 with pytest.raises(NotDurable, match="not as durable as fsync"):
                     await store.commit(A, [commit(lease, 0)])
-                client.config_set("appendfsync", "everysec")
+            client.config_set("appendfsync", "everysec")
+            monkeypatch.setattr(servers, "CONFIRM_MS", PATIENT_MS)
+            async with opened(server.url, durability="fsync") as store:
                 assert await store.commit(A, [commit(lease, 1)]) == ["OK"]
 
 
@@ -163,7 +167,6 @@ class TestReplicas:
                 seat, move = await front.next_move(seats)
                 version = (await front.folded(seat.match)).version + 1
                 replica.pause()
-                await asyncio.sleep(0.2)  # it may answer once more before it stops
                 numbers = await front.send(move)
                 await until(lambda: written(front, seat.match, version))
                 await asyncio.sleep(QUIET_S)
@@ -187,7 +190,6 @@ class TestReplicas:
                 seats = await front.match(clock=600_000)
                 _, move = await front.next_move(seats)
                 replica.pause()
-                await asyncio.sleep(0.2)
                 numbers = await front.send(Submit(move.match, move.seat, move.tenure, move.prompt, b'{"play":{}}'))
                 await asyncio.sleep(QUIET_S)
                 assert numbers[0] not in front.receipts
@@ -199,16 +201,17 @@ class TestReplicas:
     async def test_the_last_line_is_shown_only_once_it_is_durable(self, tmp_path, monkeypatch):
         """The end of a match shows its seed, and a failover could let the match go on."""
         with replicated(tmp_path, monkeypatch) as (primary, replica):
-            async with opened(primary.url, durability="replicas:1") as store:
-                lease = await lease_of(store)
-                assert await store.commit(A, [commit(lease, 0)]) == ["OK"]
-                replica.pause()
-                await asyncio.sleep(0.2)
-                with pytest.raises(NotDurable):
-                    await store.commit(A, [commit(lease, 1)])
-                async with opened(primary.url, durability="replicas:1") as reader:
+            of_replicas = {"url": primary.url, "durability": "replicas:1"}
+            async with opened(**of_replicas) as hasty, opened(**of_replicas) as hasty_reader:
+                monkeypatch.setattr(servers, "CONFIRM_MS", PATIENT_MS)
+                async with opened(**of_replicas) as store, opened(**of_replicas) as reader:
+                    lease = await lease_of(store)
+                    assert await store.commit(A, [commit(lease, 0)]) == ["OK"]
+                    replica.pause()
                     with pytest.raises(NotDurable):
-                        await reader.last_line(MATCH)
+                        await hasty.commit(A, [commit(lease, 1)])
+                    with pytest.raises(NotDurable):
+                        await hasty_reader.last_line(MATCH)
                     replica.resume()
                     assert await reader.last_line(MATCH) == b"1 line"
 

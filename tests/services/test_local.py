@@ -265,6 +265,16 @@ class TestLocalProcess:
             with client_of(server) as patient:
                 assert patient.ping()
 
+    @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process says what its threads do")
+    def test_a_process_that_was_paused_stands_still_with_all_its_threads(self, tmp_path):
+        with NatsServer(tmp_path) as server:
+            for _ in range(20):
+                server.pause()
+                threads = [path.read_text() for path in Path(f"/proc/{server.pid}/task").glob("*/stat")]
+                assert {text.rpartition(")")[2].split()[0] for text in threads} == {"T"}
+                assert len(threads) > 1
+                server.resume()
+
     def test_stopping_a_paused_process_lets_it_end_in_its_own_way(self, tmp_path):
         server = RedisServer(tmp_path).start()
         server.pause()
