@@ -115,12 +115,21 @@ MEMORABLE_MOVES = 4096
 """What says a move in up to so many bytes is decoded once, for the last so many, and spelled once: a match has few
 different moves, and makes them again and again."""
 
+_OPTION = re.compile(r"(?:at `\$\.|unknown field `)(\w+)[^`]*`$")
+"""Where msgspec's complaint ends with the name of an option."""
+
 
 def short_enough(move: bytes) -> bytes:
     """Return a move's JSON that may be read. Raises MalformedMove for one of more than MAX_MOVE_BYTES."""
     if len(move) > MAX_MOVE_BYTES:
         raise MalformedMove(f"a move has at most {MAX_MOVE_BYTES} bytes, this one has {len(move)}")
     return move
+
+
+def _named(error: str) -> dict[str, str]:
+    """Return the option that msgspec complains of as `field`, nothing if its words name none."""
+    found = _OPTION.search(error)
+    return {"field": found[1]} if found else {}
 
 
 def snake(name: str) -> str:
@@ -246,13 +255,14 @@ class Game(ABC, Generic[O_, S_]):
     def options(self, given: Mapping[str, Any], seats: int) -> O_:
         """Return all options, the ones not given at their defaults.
 
-        Raises BadSeats for a number of seats the game has not, BadOptions for an unknown, mistyped or out-of-range one.
+        Raises BadSeats for a number of seats the game has not, BadOptions (`field`: the option's name) for an unknown,
+        mistyped or out-of-range one.
         """
         self.check_seats(seats)
         try:
             options = msgspec.convert(dict(given), self.options_type)
         except msgspec.ValidationError as error:
-            raise BadOptions(f"bad option: {error}") from None
+            raise BadOptions(f"bad option: {error}", **_named(str(error))) from None
         return self.settle(options, seats)
 
     def check_seats(self, seats: int) -> None:

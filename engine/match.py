@@ -27,6 +27,7 @@ from engine.fold import (
 from engine.game import Move
 from engine.journal import Aborted, Bot, Created, Finished, Joined, Left, Line, Moved, Started
 from engine.refusals import (
+    BadSeats,
     IllegalMove,
     MalformedMove,
     MalformedRequest,
@@ -80,7 +81,7 @@ class Match(Fold):
 
         A repeat of the same request returns its seat and appends nothing. Raises RequestReused for a repeat with other
         parameters, TenureEnded for one whose tenure is over, MatchOver, MatchStarted, MalformedRequest for a name or
-        client seed of the wrong form, MatchFull, SeatTaken.
+        client seed of the wrong form, BadSeats for a seat that is not there, MatchFull, SeatTaken.
         """
         if known := self._joins.get(request):
             tenure, body = known
@@ -93,6 +94,8 @@ class Match(Fold):
         self._need_lobby()
         if fault := bad_join(name, client_seed):
             raise MalformedRequest(fault[1], field=fault[0])
+        if seat is not None:
+            self._need_seat(seat)
         open_seats = [number for number, held in enumerate(self.seats) if held.kind == OPEN]
         if not open_seats:
             raise MatchFull("no seat is open")
@@ -128,10 +131,18 @@ class Match(Fold):
         return lines[0].version, lines
 
     def kick(self, seat: int, tenure: int | None, at: int) -> tuple[int, list[Line]]:
-        """End a tenure of the lobby; None stands for whoever holds the seat. Raises NotYourSeat, MatchStarted."""
-        if tenure is None and seat in range(len(self.seats)):
+        """End a tenure of the lobby; None stands for whoever holds the seat.
+
+        A repeat that names the tenure returns the version of the first. Raises MatchOver, MatchStarted, BadSeats for a
+        seat that is not there, NotYourSeat for one that no human holds, or not with that tenure.
+        """
+        self._need_seat(seat)
+        if tenure is None:
+            self._need_lobby()
             tenure = self.seats[seat].tenure
-        return self.leave(seat, -1 if tenure is None else tenure, at, "host")
+        if tenure is None:
+            raise NotYourSeat(f"no human holds seat {seat}", seat=seat)
+        return self.leave(seat, tenure, at, "host")
 
     def start(self, at: int) -> tuple[int, list[Line]]:
         """Start with the seats that are taken; return the version of that entry, also if the match runs already.
@@ -235,6 +246,10 @@ class Match(Fold):
             raise MatchOver("the match is over")
         if self.status != "lobby":
             raise MatchStarted("the match has started")
+
+    def _need_seat(self, seat: int) -> None:
+        if seat not in range(len(self.seats)):
+            raise BadSeats(f"the match has the seats 0 to {len(self.seats) - 1}, not {seat}", seat=seat)
 
     def _need_tenure(self, seat: int, tenure: int) -> None:
         if seat not in range(len(self.seats)):

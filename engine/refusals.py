@@ -55,7 +55,7 @@ class BadOptions(Refusal):
 
 
 class BadSeats(Refusal):
-    """The game cannot be played with that number or kind of seats."""
+    """The game cannot be played with that number or kind of seats, or the match has no seat of that number."""
 
     reason = "BAD_SEATS"
 
@@ -133,7 +133,7 @@ class MatchFull(Refusal):
 
 
 class SeatTaken(Refusal):
-    """The seat that was asked for is taken, or is no seat of this match."""
+    """The seat that was asked for is taken."""
 
     reason = "SEAT_TAKEN"
 

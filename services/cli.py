@@ -178,12 +178,12 @@ def _told_to_stop() -> threading.Event:
 
 
 def _say_where(stack: "Stack", data: Path) -> None:
-    out.print(f"[green]Croupier is up.[/] Data, keys and logs are in {data}.")
+    out.print(f"[green]Croupier is up.[/] Data, keys and logs are in {data}.", soft_wrap=True)
     out.print(f"  gRPC       {stack.grpc}")
     out.print(f"  NATS       {stack.nats.url}")
     out.print(f"  WebSocket  {stack.nats.websocket_url}")
     out.print(f"  Redis      {stack.redis.url}")
-    out.print(f"  operator   authorization: Bearer $(cat {data}/operator_key.secret)")
+    out.print(f"  operator   authorization: Bearer $(cat {data}/operator_key.secret)", soft_wrap=True)
     out.print("Stop with Ctrl-C.")
 
 

@@ -1892,8 +1892,9 @@
 
 Checks journals of Croupier: chain, commitment, key, every shuffle and pick, deals, moves, digests, result.
 
-  FILE        a journal, NAME.jsonl. Beside it may lie NAME.hash (its last hash, 64 hex digits)
-              and NAME.sig (the operator's signature on it, 128 hex digits); both are used.
+  FILE        a journal, NAME.jsonl, or a folder of them. Beside each may lie NAME.hash (its last
+              hash, 64 hex digits) and NAME.sig (the operator's signature on it, 128 hex digits);
+              both are used.
   --key       the operator's public key (64 hex digits), or a file that holds it
   --deal      print what was dealt, round by round
   --json      print the verdicts as JSON
@@ -1923,13 +1924,19 @@ Exit code: 0 nothing differs, 1 something differs, 2 the command was asked wrong
         if (!/^[0-9a-f]{64}$/i.test(key)) return usage("--key: a public key is 64 hex digits, or a file with them");
       } else if (args[i] === "--deal" || args[i] === "--json") flags.add(args[i]);
       else if (args[i].startsWith("-")) return usage(`there is no option ${args[i]}; --help tells what there is`);
-      else files.push(args[i]);
+      else files.push(...journalsAt(fs, args[i]));
     }
-    if (!files.length) return usage("name a journal; --help tells more");
+    if (!files.length) return usage("name a journal, or a folder with journals; --help tells more");
     const verdicts = files.map((file) => ({ source: file, ...verdictOnFile(fs, file, key) }));
     if (flags.has("--json")) out(JSON.stringify(verdicts, null, 2));
     else for (const verdict of verdicts) report(verdict, out, flags.has("--deal"));
     return verdicts.some((verdict) => verdict.difference) ? 1 : 0;
+  }
+
+  function journalsAt(fs, path) {
+    if (!fs.existsSync(path) || !fs.statSync(path).isDirectory()) return [path];
+    const names = fs.readdirSync(path).filter((name) => name.endsWith(".jsonl"));
+    return names.sort().map((name) => `${path.replace(/\/+$/, "")}/${name}`);
   }
 
   function verdictOnFile(fs, file, key) {

@@ -109,13 +109,16 @@ def create(request: match_service_pb2.CreateMatchRequest, settings: Settings) ->
     Raises the engine's refusals, too: UnknownGame, BadOptions, BadSeats.
     """
     identity = request_id(request.request_id)
+    if request.fresh_code and request.HasField("code"):
+        raise malformed("fresh_code", "a match is dealt from the code given or from a new one, not both")
     dealt = codes.decode(request.code) if request.HasField("code") else None
     game = _game(request, dealt)
     seats = _plans(request.seats, game, settings, dealt)
     given = wire.options_from_proto(request.options)[1] if request.HasField("options") else {}
-    options = game.options(given or (dealt.options if dealt else {}), len(seats))
+    coded = dealt.options if dealt and dealt.rules == game.rules else {}
+    options = game.options({**coded, **given}, len(seats))
     complete = to_builtins(options)
-    if request.fresh_code and dealt is None:
+    if request.fresh_code:
         seed = code_seed_of(identity, codes.SEED_BYTES)
         dealt = codes.Dealt(game.rules, tuple(plan.kind for plan in seats), complete, seed, _policy(seats))
     if dealt and (wrong := codes.contradiction(dealt, game.rules, [plan.kind for plan in seats], complete)):
@@ -147,6 +150,8 @@ def _game(request: match_service_pb2.CreateMatchRequest, dealt: codes.Dealt | No
     else:
         game = registry.newest(name or "")
     if name not in (None, game.name):
+        if dealt is not None and dealt.rules == game.rules:
+            raise Refused("BAD_CODE", f"the game code is one of {game.name}, not of {name}", field="options")
         raise malformed("rules", f"these are no rules of {name}")
     return game
 

@@ -201,7 +201,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             commitment=view.commitment,
             subject=view_subject(*claim[:3]),
             view=view,
-            host_token=self._tokens.for_host(create.match) if created.appended else None,
+            host_token=self._tokens.for_host(create.match) if created.appended or claim.tenure == 1 else None,
         )
 
     def _next(self, created: Created) -> Create:

@@ -179,6 +179,7 @@ def test_croupier_up_says_where_it_is_and_leaves_nothing_behind(tmp_path: Path) 
                 lines.append(line)
             said = dict(re.findall(r"^ +(\S+) +(.+)$", "".join(lines), re.MULTILINE))
             assert {"gRPC", "NATS", "WebSocket", "Redis", "operator"} <= said.keys()
+            assert str(tmp_path / "data" / "operator_key.secret") in said["operator"], "on one line, to be copied"
             key = (tmp_path / "data" / "operator_key.secret").read_text().strip()
             asyncio.run(use(said, key, matches))
             children = descendants(up.pid)

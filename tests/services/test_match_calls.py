@@ -399,6 +399,7 @@ def test_everybody_finds_the_same_rematch_on_his_old_seat(redis_url, nats_url):
             assert first.HasField("host_token")
             again = await rematch(pb.RematchRequest(token=seats[1].token, request_id=identity))
             assert (again.match, again.seat, again.tenure) == (first.match, first.seat, first.tenure)
+            assert again.host_token, "an answer that was lost takes no host along"
             second = await rematch(pb.RematchRequest(token=seats[0].token, request_id=secret()))
             assert (second.match, second.seat, second.view.status) == (first.match, 0, "running")
             assert not second.HasField("host_token")

@@ -132,7 +132,8 @@ def test_without_a_clock_the_settings_one_holds():
     [
         ({"request_id": b""}, ("MALFORMED_REQUEST", "request_id")),
         ({"options": {}}, ("MALFORMED_REQUEST", "options")),
-        ({"options": {"timos_twist": {"target": 1}}}, ("BAD_OPTIONS", None)),
+        ({"options": {"timos_twist": {"target": 1}}}, ("BAD_OPTIONS", "target")),
+        ({"options": {"timos_twist": {"timo": "at `$.target`"}}}, ("BAD_OPTIONS", "timo")),
         ({"options": {"generic": {"name": "chess"}}}, ("UNKNOWN_GAME", None)),
         ({"rules": "timos_twist/9"}, ("UNKNOWN_GAME", None)),
         ({"rules": "bombenziehen/1"}, ("MALFORMED_REQUEST", "rules")),
@@ -151,6 +152,9 @@ def test_without_a_clock_the_settings_one_holds():
         ({"code": CODE[:-1] + ("0" if CODE[-1] != "0" else "1")}, ("BAD_CODE", None)),
         ({"code": CODE}, ("BAD_CODE", "options")),
         ({"code": CODE, "options": {"timos_twist": {}}, "seats": [{}, {}, {}]}, ("BAD_CODE", "seats")),
+        ({"code": CODE, "options": {"bombenziehen": {}}}, ("BAD_CODE", "options")),
+        ({"code": CODE, "rules": "bombenziehen/1", "options": {"bombenziehen": {}}}, ("BAD_CODE", "rules")),
+        ({"code": CODE, "fresh_code": True}, ("MALFORMED_REQUEST", "fresh_code")),
         ({"seats": [{"kind": "hard"}, {}], "fresh_code": True}, ("NO_CODE", None)),
         ({"seats": [{"kind": "hard", "thinking_ms": 60_001}, {}]}, ("MALFORMED_REQUEST", "seats")),
     ],
@@ -164,6 +168,13 @@ def test_a_game_code_is_enough_to_deal_its_match_again():
     assert (command.rules, command.code) == ("timos_twist/1", CODE)
     assert command.options["target"] == 300
     assert [plan.kind for plan in command.seats] == ["open", "open"]
+
+
+def test_options_that_a_request_leaves_out_are_those_of_its_game_code():
+    all_options = {**checks.create(request(), SETTINGS).options, "target": 75, "must_play": False}
+    dealt = codes.Dealt("timos_twist/1", ("open", "open"), all_options, b"abcde")
+    asked = pb.CreateMatchRequest(request_id=ID, code=codes.encode(dealt), options={"timos_twist": {"timo": "call"}})
+    assert checks.create(asked, SETTINGS).options == dealt.options
 
 
 def test_a_fresh_code_is_the_same_for_a_repeat_and_another_for_another_request():

@@ -99,7 +99,9 @@ class TestLobby:
             before = await front.recorded(match)
             taken = joining(match, seat.seat)
             assert await front.refused(taken) == "SEAT_TAKEN"
-            assert await front.refused(joining(match, 9)) == "SEAT_TAKEN"
+            assert await front.refused(joining(match, 9)) == "BAD_SEATS"
+            assert await front.refused(Kick(match, 9, None)) == "BAD_SEATS"
+            assert await front.refused(Kick(match, 1 - seat.seat, None)) == "NOT_YOUR_SEAT"
             assert await front.refused(Join(match, "ab" * 32, "x" * 33, b"", None)) == "MALFORMED_REQUEST"
             assert await front.refused(seat.submit(0, NONSENSE)) == "NOT_STARTED"
             assert await front.refused(Start(match)) == "NOT_ENOUGH_PLAYERS"

@@ -188,11 +188,14 @@ test("the command line says what it found, and its exit code too", () => {
     const run = spawnSync("node", [PROGRAM, copy, file], { encoding: "utf8" });
     assert.equal(run.status, 1);
     assert.match(run.stdout, /^different .*\n +entry 4, legality: .*\nverified /);
+    const whole = spawnSync("node", [PROGRAM, folder], { encoding: "utf8" });
+    assert.equal(whole.stdout, run.stdout.slice(0, run.stdout.indexOf("verified")), "a folder is the journals in it");
     fs.writeFileSync(path.join(folder, "x.sig"), "no signature");
     const json = spawnSync("node", [PROGRAM, "--json", copy], { encoding: "utf8" });
     assert.equal(JSON.parse(json.stdout)[0].difference.field, "file");
     assert.equal(spawnSync("node", [PROGRAM, path.join(folder, "missing")]).status, 1);
-    for (const args of [[], ["--key", "12", copy], ["--unknown", copy]]) {
+    fs.mkdirSync(path.join(folder, "empty"));
+    for (const args of [[], [path.join(folder, "empty")], ["--key", "12", copy], ["--unknown", copy]]) {
       assert.equal(spawnSync("node", [PROGRAM, ...args]).status, 2);
     }
     assert.equal(spawnSync("node", [PROGRAM, "--help"]).status, 0);

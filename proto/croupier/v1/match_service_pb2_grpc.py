@@ -156,7 +156,7 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def KickSeat(self, request, context):
-        """Frees a seat; the host, in the lobby.
+        """Frees a seat; the host, in the lobby. A repeat that names the tenure gets the first one's version.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

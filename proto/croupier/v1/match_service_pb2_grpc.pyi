@@ -57,7 +57,7 @@ class MatchServiceStub:
     LeaveMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.LeaveMatchRequest, _match_service_pb2.LeaveMatchResponse]
     """Ends the tenure: in the lobby the seat is free again, in a running match it is absent for good."""
     KickSeat: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.KickSeatRequest, _match_service_pb2.KickSeatResponse]
-    """Frees a seat; the host, in the lobby."""
+    """Frees a seat; the host, in the lobby. A repeat that names the tenure gets the first one's version."""
     StartMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.StartMatchRequest, _match_service_pb2.StartMatchResponse]
     """Starts with the seats taken so far; the host, in the lobby."""
     Spectate: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.SpectateRequest, _match_service_pb2.SpectateResponse]
@@ -103,7 +103,7 @@ class MatchServiceAsyncStub(MatchServiceStub):
     LeaveMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.LeaveMatchRequest, _match_service_pb2.LeaveMatchResponse]  # type: ignore[assignment]
     """Ends the tenure: in the lobby the seat is free again, in a running match it is absent for good."""
     KickSeat: _aio.UnaryUnaryMultiCallable[_match_service_pb2.KickSeatRequest, _match_service_pb2.KickSeatResponse]  # type: ignore[assignment]
-    """Frees a seat; the host, in the lobby."""
+    """Frees a seat; the host, in the lobby. A repeat that names the tenure gets the first one's version."""
     StartMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.StartMatchRequest, _match_service_pb2.StartMatchResponse]  # type: ignore[assignment]
     """Starts with the seats taken so far; the host, in the lobby."""
     Spectate: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SpectateRequest, _match_service_pb2.SpectateResponse]  # type: ignore[assignment]
@@ -182,7 +182,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.KickSeatRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.KickSeatResponse, _abc.Awaitable[_match_service_pb2.KickSeatResponse]]:
-        """Frees a seat; the host, in the lobby."""
+        """Frees a seat; the host, in the lobby. A repeat that names the tenure gets the first one's version."""
 
     @_abc_1.abstractmethod
     def StartMatch(
