@@ -4,7 +4,6 @@ The players are clients like any other: commands over gRPC, views over NATS, not
 """
 
 import asyncio
-import random
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
@@ -21,16 +20,13 @@ from engine import registry
 from engine.audit import Source
 from services.audit_report import audit_all
 from services.client import Client, RefusedError, Seat
+from services.random_player import RandomPlayer
 from services.settings import PREFIX, load
 from services.stack import Stack
 from services.store import Store
 
-OPTIONAL_MOVE = 0.3
-"""How often a player who owes nothing, but may do something, does it (catches, calls TIMO)."""
 REFRESH_S = 0.2
 OPTIONS: dict[str, dict[str, Any]] = {"timos_twist": {"target": 300}}
-HARMLESS = frozenset({"STALE_PROMPT", "ILLEGAL_MOVE", "MATCH_OVER", "TIMED_OUT"})
-"""Refusals of an optional move that came too late."""
 
 
 @dataclass(slots=True)
@@ -41,7 +37,6 @@ class Tally:
     began: float = field(default_factory=time.monotonic)
     done: int = 0
     moves: int = 0
-    late: int = 0
     latency: list[float] = field(default_factory=list)
 
     def row(self) -> Table:
@@ -65,66 +60,25 @@ class DemoFailedError(Exception):
     """The demo found something that must not happen."""
 
 
-class Player:
-    """Plays a seat at random, seeded, by its views alone."""
+class _TalliedPlayer(RandomPlayer):
+    """Counts its moves."""
 
-    def __init__(self, tally: Tally, chance: random.Random) -> None:
+    def __init__(self, tally: Tally, seed: str) -> None:
+        super().__init__(seed)
         self._tally = tally
-        self._chance = chance
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._asked = -1
-        self._tasks: set[asyncio.Task[None]] = set()
 
-    def see(self, seat: Seat) -> None:
-        """Answer a new view, if there is something to answer."""
-        if seat.over:
-            if not self.over.done():
-                self.over.set_result(None)
-            return
-        prompt = seat.view["prompt"]
-        if not seat.legal or prompt is None:
-            return
-        if seat.owes:
-            if prompt == self._asked:
-                return
-        elif prompt == self._asked or self._chance.random() > OPTIONAL_MOVE:
-            return
-        self._asked = prompt
-        task = asyncio.create_task(self._move(seat, prompt, self._chance.choice(seat.legal), owed=seat.owes))
-        self._tasks.add(task)
-        task.add_done_callback(self._moved)
-
-    async def end(self) -> None:
-        """Return when the match is over and every move has its receipt."""
-        await self.over
-        await asyncio.gather(*self._tasks)
-
-    def _moved(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) and not self.over.done():
-            self.over.set_exception(error)
-
-    async def _move(self, seat: Seat, prompt: int, move: dict[str, Any], *, owed: bool) -> None:
+    async def send(self, seat: Seat, move: dict[str, Any], prompt: int) -> int:
         sent = time.monotonic()
-        try:
-            await seat.move(move, prompt)
-        except RefusedError as error:
-            if error.reason not in HARMLESS:
-                raise
-            self._tally.late += 1
-            if owed and self._asked == prompt:
-                self._asked = -1
-                await seat.heal()
-                self.see(seat)
-            return
+        version = await super().send(seat, move, prompt)
         self._tally.moves += 1
         self._tally.latency.append(time.monotonic() - sent)
+        return version
 
 
 async def _play(client: Client, tally: Tally, game: str, seats: int, seed: int) -> tuple[str, bytes]:
     """Play one match to its end; return its id and the last hash that its players were told."""
     match, _ = await client.create(game, seats, OPTIONS.get(game))
-    players = [Player(tally, random.Random(f"{seed}/{number}")) for number in range(seats)]  # noqa: S311 - no secrets
+    players = [_TalliedPlayer(tally, f"{seed}/{number}") for number in range(seats)]
     taken = [await client.join(match, f"Player {n + 1}", player.see) for n, player in enumerate(players)]
     await asyncio.gather(*(player.end() for player in players))
     last = {(seat.view["status"], seat.view["hash"]) for seat in taken}

@@ -8,14 +8,13 @@ import asyncio
 import contextlib
 import getpass
 import os
-import random
 import secrets
 import sys
 import tempfile
 import unicodedata
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from services.bus import url_beside
 from services.client import Client, RefusedError, Seat
 from services.play_session import Session, Surroundings
 from services.play_wish import CannotPlayError, Plan, Wish, dealt_by, planned, setups
+from services.random_player import RandomPlayer
 from services.settings import PREFIX
 from services.stack import Stack
 from services.terminal import Terminal
@@ -43,51 +43,8 @@ from services.words.screen import SAY
 CONNECT_S = 10.0
 """How long a server may take to answer at first."""
 LEAVE_S = 3.0
-THINK = (0.5, 1.5)
-"""How long a random player thinks, as parts of the time given."""
-OPTIONAL_MOVE = 0.4
-"""How often a random player does what it may but need not do."""
 NAMES = ("Ada", "Blaise", "Carl", "Daniel", "Emmy", "Felix")
 MAX_NAME = 32
-
-
-@dataclass
-class RandomPlayer:
-    """Plays a seat at random by its views alone, after a moment of thinking."""
-
-    think_s: float
-    chance: random.Random = field(default_factory=random.Random)
-    _asked: int = -1
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-
-    def see(self, seat: Seat) -> None:
-        """Answer a new view, if there is something to answer."""
-        prompt = seat.view["prompt"]
-        if seat.over or prompt is None or prompt == self._asked or not seat.legal:
-            return
-        if not seat.owes and self.chance.random() > OPTIONAL_MOVE:
-            return
-        self._asked = prompt
-        task = asyncio.create_task(self._move(seat, prompt))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def stop(self) -> None:
-        """Think no more."""
-        for task in self._tasks:
-            task.cancel()
-
-    async def _move(self, seat: Seat, prompt: int) -> None:
-        await asyncio.sleep(self.think_s * self.chance.uniform(*THINK))
-        if seat.over or seat.view["prompt"] != prompt or not seat.legal:
-            return
-        try:
-            await seat.move(self.chance.choice(seat.legal))
-        except RefusedError:
-            self._asked = -1
-            with contextlib.suppress(RefusedError):
-                await seat.heal()
-            self.see(seat)
 
 
 def play(wish: Wish, console: Console) -> int:
@@ -229,7 +186,7 @@ class _Table:
         """Open a match and get its random players ready. One against computer players only gets a game code."""
         wish = self._wish
         plan = planned(wish, info)
-        self._players = [RandomPlayer(wish.think_s) for _ in range(plan.others)]
+        self._players = self._random_players(plan.others)
         return await self._client.send_create(_request(wish, plan, info.name))
 
     async def _deal_again(self) -> pb.CreateMatchResponse:
@@ -246,8 +203,11 @@ class _Table:
         created = await self._client.send_create(request)
         free = sum(seat.kind == OPEN for seat in created.view.seats) - 1
         others = free if wish.others is None and wish.server is None else wish.others or 0
-        self._players = [RandomPlayer(wish.think_s) for _ in range(others)]
+        self._players = self._random_players(others)
         return created
+
+    def _random_players(self, number: int) -> list[RandomPlayer]:
+        return [RandomPlayer(think_s=self._wish.think_s, stubborn=True) for _ in range(number)]
 
     async def _sit(self, match: str, host: str | None, invite: str | None, catalogue: Catalogue) -> int:
         wish = self._wish

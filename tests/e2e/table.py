@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import random
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -20,14 +19,13 @@ from engine import journal
 from engine.audit import Verdict, audit
 from services import wire
 from services.bus import Access
-from services.client import Client, RefusedError, Seat
+from services.client import Client, Seat
 from services.local_clusters import RedisCluster
+from services.random_player import RandomPlayer
 from services.stack import Stack
 from services.store.keys import journal_key
 
 PATIENCE_S = 90
-OPTIONAL_MOVE = 0.2
-TOO_LATE = frozenset({"STALE_PROMPT", "ILLEGAL_MOVE", "MATCH_OVER", "TIMED_OUT"})
 
 
 def awaited(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
@@ -167,58 +165,28 @@ async def connected(stack: Stack, address: str | None = None) -> AsyncIterator[C
 # --- robots ----------------------------------------------------------------------------------------------------------
 
 
-class Robot:
-    """Plays one seat at random by its views alone, and keeps every receipt: version -> (seat, prompt, move)."""
+class Robot(RandomPlayer):
+    """Keeps all that it was shown, and every receipt: version -> (seat, prompt, move)."""
 
     def __init__(self, seed: str) -> None:
-        self._chance = random.Random(seed)
+        super().__init__(seed)
         self.receipts: dict[int, tuple[int, int, dict[str, Any]]] = {}
         self.moves = 0
         self.versions: list[int] = []
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.seat: Seat
         self.plays = True
-        self._asked = -1
-        self.moving: set[asyncio.Task[None]] = set()
 
     def see(self, seat: Seat) -> None:
         self.seat = seat
         self.versions.append(seat.view["version"])
-        if seat.over:
-            if not self.over.done():
-                self.over.set_result(None)
-            return
-        prompt = seat.view["prompt"]
-        if not self.plays or not seat.legal or prompt == self._asked:
-            return
-        if not seat.owes and self._chance.random() > OPTIONAL_MOVE:
-            return
-        self._asked = prompt
-        task = asyncio.create_task(self._move(seat, prompt, self.choose(seat), owed=seat.owes))
-        self.moving.add(task)
-        task.add_done_callback(self._moved)
+        if self.plays or seat.over:
+            super().see(seat)
 
-    def choose(self, seat: Seat) -> dict[str, Any]:
-        return self._chance.choice(seat.legal)
-
-    def _moved(self, task: asyncio.Task[None]) -> None:
-        self.moving.discard(task)
-        if not task.cancelled() and (error := task.exception()) and not self.over.done():
-            self.over.set_exception(error)
-
-    async def _move(self, seat: Seat, prompt: int, move: dict[str, Any], *, owed: bool) -> None:
-        try:
-            version = await seat.move(move, prompt)
-        except RefusedError as refused:
-            if refused.reason not in TOO_LATE:
-                raise
-            if owed and self._asked == prompt and not seat.over:
-                self._asked = -1
-                await seat.heal()
-                self.see(seat)
-            return
+    async def send(self, seat: Seat, move: dict[str, Any], prompt: int) -> int:
+        version = await super().send(seat, move, prompt)
         self.moves += 1
         self.receipts[version] = seat.number, prompt, move
+        return version
 
 
 class Played:
@@ -238,8 +206,7 @@ class Played:
 
     async def end(self) -> "Played":
         """Return when every seat has seen the end and has every receipt."""
-        await asyncio.gather(*(robot.over for robot in self.robots))
-        await asyncio.gather(*(task for robot in self.robots for task in robot.moving))
+        await asyncio.gather(*(robot.end() for robot in self.robots))
         return self
 
 

@@ -50,7 +50,7 @@ class Steady(Robot):
 
     def choose(self, seat: Seat) -> dict[str, Any]:
         called = [move for move in seat.legal if any(fields.get("timo") for fields in move.values())]
-        return self._chance.choice(called or seat.legal)
+        return self.chance.choice(called or seat.legal)
 
 
 def request(game: str, kinds: Sequence[str], thinking_s: float = 0, **fields: Any) -> pb.CreateMatchRequest:
@@ -183,7 +183,7 @@ class Forgetful(Robot):
             for move in seat.legal
             if not {"catch", "call_timo"} & move.keys() and not any(fields.get("timo") for fields in move.values())
         ]
-        return self._chance.choice([move for move in silent if {"play", "play_drawn"} & move.keys()] or silent)
+        return self.chance.choice([move for move in silent if {"play", "play_drawn"} & move.keys()] or silent)
 
 
 @awaited
