@@ -12,8 +12,8 @@ import pytest
 import redis
 
 from services.local import NatsServer, RedisServer
-from services.local_clusters import NatsCluster, RedisCluster, ask
 from tests import containers
+from tests.clusters import NatsCluster, RedisCluster, ask
 from tests.containers import ContainedServer
 from tests.object_store import ObjectStore, object_store
 from tests.services.guard import GUARD

@@ -20,10 +20,10 @@ from engine.audit import Verdict, audit
 from services import wire
 from services.bus import Access
 from services.client import Client, Seat
-from services.local_clusters import RedisCluster
 from services.random_player import RandomPlayer
 from services.stack import Stack
 from services.store.keys import journal_key
+from tests.clusters import RedisCluster
 
 PATIENCE_S = 90
 

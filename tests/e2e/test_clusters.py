@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from services.client import Client
-from services.local_clusters import NatsCluster, RedisCluster
 from services.settings import Durability
 from services.stack import Stack
 from services.store.keys import moves_key
+from tests.clusters import NatsCluster, RedisCluster
 from tests.e2e.conftest import environment
 from tests.e2e.table import Played, assert_sound, awaited, begin, connected, until
 

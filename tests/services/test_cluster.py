@@ -7,10 +7,10 @@ import pytest
 import redis
 
 from services.commands import Abort, Envelope
-from services.local_clusters import RedisCluster, ask
 from services.store import Store
 from services.store.keys import moves_key
 from services.store.servers import StoreError, Unreachable
+from tests.clusters import RedisCluster, ask
 from tests.services.front import in_loop, intake, peek, settings_for, until
 from tests.services.test_store import A, append, commit, lease_of, opened, reasons
 

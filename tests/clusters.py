@@ -142,9 +142,7 @@ class NatsCluster(_Cluster[NatsServer]):
 
 def ask(node: RedisServer, *command: str | bytes | int) -> Any:
     """Return the raw reply of one node to one command. Raises redis' errors."""
-    connection = redis.Connection(  # noqa: TID251 - with a server of its own
-        port=node.port, socket_timeout=ASK_TIMEOUT_S, retry=Retry(NoBackoff(), 0), protocol=2
-    )
+    connection = redis.Connection(port=node.port, socket_timeout=ASK_TIMEOUT_S, retry=Retry(NoBackoff(), 0), protocol=2)
     try:
         connection.send_command(*command)
         return connection.read_response()
