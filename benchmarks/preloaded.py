@@ -123,7 +123,7 @@ def _first(lease: Lease, sealer: Sealer, dealt: Dealt, idle_at: int) -> Commit:
         expected=0,
         head=b"",
         lines=dealt.lines,
-        seed=sealer.seal("seed", dealt.match, dealt.seed),
+        seed=sealer.seal(dealt.match, dealt.seed),
         lobby=None,
         ended=False,
         due={f"{dealt.match}:idle": idle_at},

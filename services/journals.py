@@ -102,7 +102,7 @@ async def _load(settings: Settings, matches: Sequence[str]) -> list[Source]:
             Source(
                 match,
                 lines=tuple(one.lines or (archive and archive.read(match)) or ()),
-                seed=sealer.open("seed", match, one.seed) if sealer and one.seed else None,
+                seed=sealer.open(match, one.seed) if sealer and one.seed else None,
             )
             for match, one in zip(matches, found, strict=True)
         ]

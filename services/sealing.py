@@ -1,13 +1,12 @@
-"""What Redis keeps of a running match in secret, encrypted: whoever can read Redis cannot look into a hand.
+"""The server seeds of running matches in Redis, encrypted: whoever can read Redis cannot look into a hand.
 
-ChaCha20-Poly1305 with a random nonce. What is sealed for one match, or as one thing, opens as no other: both are bound
-in as associated data. In front stands the id of the key, so that keys can be changed while two are good: the first one
-seals, both open.
+ChaCha20-Poly1305 with a random nonce. What is sealed for one match opens for no other: its id is bound in as associated
+data. In front stands the id of the key, so that keys can be changed while two are good: the first one seals, both open.
 """
 
 import hashlib
 import secrets
-from typing import Literal, Self
+from typing import Self
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
@@ -19,11 +18,9 @@ KEY_ID = 8
 NONCE = 12
 TAG = 16
 
-What = Literal["seed", "snapshot"]
-
 
 class SealError(Exception):
-    """Something sealed does not open: its key is not among the settings', or it is not what was sealed."""
+    """A sealed seed does not open: its key is not among the settings', or it is not what was sealed."""
 
 
 class Sealer:
@@ -40,28 +37,28 @@ class Sealer:
         key, other = key_pair(settings, "seed_key")
         return cls(bytes.fromhex(key), bytes.fromhex(other) if other else None)
 
-    def seal(self, what: What, match: str, plain: bytes) -> bytes:
+    def seal(self, match: str, seed: bytes) -> bytes:
         """Return key id, nonce, ciphertext and tag: 36 bytes more than there were."""
         nonce = secrets.token_bytes(NONCE)
-        return self._first + nonce + self._ciphers[self._first].encrypt(nonce, plain, _bound(what, match))
+        return self._first + nonce + self._ciphers[self._first].encrypt(nonce, seed, _bound(match))
 
-    def open(self, what: What, match: str, sealed: bytes) -> bytes:
-        """Return what was sealed as this, for this match. Raises SealError, which tells nothing of it."""
+    def open(self, match: str, sealed: bytes) -> bytes:
+        """Return the seed that was sealed for this match. Raises SealError, which tells nothing of it."""
         cipher = self._ciphers.get(sealed[:KEY_ID])
         if cipher is None:
             raise SealError(
-                f"the {what} of {match} was sealed with the key {sealed[:KEY_ID].hex()}; the settings have "
+                f"the seed of {match} was sealed with the key {sealed[:KEY_ID].hex()}; the settings have "
                 f"{' and '.join(sorted(known.hex() for known in self._ciphers))}"
             )
         try:
-            return cipher.decrypt(sealed[KEY_ID : KEY_ID + NONCE], sealed[KEY_ID + NONCE :], _bound(what, match))
+            return cipher.decrypt(sealed[KEY_ID : KEY_ID + NONCE], sealed[KEY_ID + NONCE :], _bound(match))
         except (InvalidTag, ValueError):  # ValueError: a nonce that was cut off
-            raise SealError(f"what Redis has as the {what} of {match} is not what was sealed") from None
+            raise SealError(f"what Redis has as the seed of {match} is not what was sealed") from None
 
 
 def _key_id(key: bytes) -> bytes:
     return hashlib.sha256(length_prefixed(b"croupier/seal-key", key)).digest()[:KEY_ID]
 
 
-def _bound(what: What, match: str) -> bytes:
-    return length_prefixed(b"croupier/sealed", what.encode(), match.encode())
+def _bound(match: str) -> bytes:
+    return length_prefixed(b"croupier/sealed", b"seed", match.encode())

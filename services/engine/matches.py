@@ -83,7 +83,7 @@ class Matches:
                 self._cache.pop(group.match, None)
                 again = any(item.redelivered or item.member for item in group.items)
                 try:
-                    seed = recorded.seed and self._sealer.open("seed", group.match, recorded.seed)
+                    seed = recorded.seed and self._sealer.open(group.match, recorded.seed)
                     live = Live.empty(seed, self._limits, self._sign)
                     for _ in live.folding(recorded, with_views=again):
                         await asyncio.sleep(0)
@@ -196,7 +196,7 @@ class Matches:
             expected=live.committed,
             head=live.head,
             lines=live.lines,
-            seed=self._sealer.seal("seed", match.id, match.seed) if first and match.seed is not None else None,
+            seed=self._sealer.seal(match.id, match.seed) if first and match.seed is not None else None,
             lobby=None if not lobby_changed else live.summary() if match.status == "lobby" else "remove",
             ended=ended,
             due=due,

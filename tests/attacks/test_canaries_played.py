@@ -411,7 +411,7 @@ def kept(stack: Stack, match: str) -> Known:
     with redis.Redis.from_url(stack.redis.url) as client:
         lines = [fields[b"line"] for _, fields in client.xrange(journal_key(match))]
         sealed = client.get(seed_key(match))
-    seed = Sealer(bytes.fromhex(stack.environment["CROUPIER_SEED_KEY"])).open("seed", match, sealed)
+    seed = Sealer(bytes.fromhex(stack.environment["CROUPIER_SEED_KEY"])).open(match, sealed)
     return Known(lines, seed)
 
 

@@ -399,7 +399,7 @@ class Intake:
         """The match as its journal has it, every entry verified."""
         recorded = await self.recorded(match)
         sealer = Sealer(bytes.fromhex(SEED_KEY))
-        folded = Match(recorded.seed and sealer.open("seed", match, recorded.seed))
+        folded = Match(recorded.seed and sealer.open(match, recorded.seed))
         if recorded.seed is None and recorded.lines:
             folded.seed = bytes.fromhex(read(recorded.lines[-1]).body.seed)
         for line in recorded.lines:

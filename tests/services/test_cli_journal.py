@@ -113,7 +113,7 @@ def recorded(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[int],
         with redis.Redis.from_url(redis_url) as client:
             for version, line in enumerate(LINES[:entries]):
                 client.xadd(journal_key(MATCH), {"line": line, "hash": b"h" * 32}, id=f"{version + 1}-0")
-            client.set(seed_key(MATCH), Sealer(KEY).seal("seed", MATCH, bytes(range(32))))
+            client.set(seed_key(MATCH), Sealer(KEY).seal(MATCH, bytes(range(32))))
 
     return record
 
