@@ -19,6 +19,7 @@ from engine import bots, registry
 from engine.refusals import UnknownGame
 from services import cli_archive, cli_audit, cli_journal, cli_load, cli_play
 from services.cli_arena import arena_command
+from services.cli_exit import FAILED, err, exits, fail
 from services.journals import here
 from services.lifecycle import Ready
 from services.local_process import LocalProcessError
@@ -38,7 +39,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
 
 SERVICES = "Services"
 JOURNALS = "Journals"
@@ -53,11 +53,8 @@ def _load_games() -> None:
 
     Not in the middle of a match, nor as a journal's fault.
     """
-    try:
+    with exits(usage=(registry.GameNotLoaded,)):
         bots.load()
-    except registry.GameNotLoaded as error:
-        err.print(str(error), style="red", markup=False)
-        raise typer.Exit(2) from None
 
 
 def _ready(facts: dict[str, Any]) -> None:
@@ -68,13 +65,8 @@ def _ready(facts: dict[str, Any]) -> None:
 def _serve(serve: Serve, *require: str) -> None:
     import uvloop  # noqa: PLC0415 - not needed for --help
 
-    try:
+    with exits(usage=(SettingsError, StoreError, StorageError, OSError)):
         uvloop.run(serve(load(require=require), _ready))
-    except (SettingsError, StoreError, StorageError, OSError) as error:
-        err.print(str(error), style="red", markup=False)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
 
 
 @app.command(rich_help_panel=SERVICES)
@@ -149,20 +141,15 @@ def up(
             data, engines=engines, durability=Durability.parse(durability), grpc_port=port, origins=origin or ()
         )
     except ValueError:
-        err.print(f"--durability: {durability!r}; allowed: memory, everysec or fsync", style="red")
-        raise typer.Exit(2) from None
+        fail(f"--durability: {durability!r}; allowed: memory, everysec or fsync")
     told = _told_to_stop()
-    try:
-        with ExitStack() as running:
-            with err.status("starting Redis, NATS and the services"):
-                running.enter_context(stack)
-            _say_where(stack, data)
-            while not told.wait(1):
-                stack.check()
-            err.print("stopping")
-    except LocalProcessError as error:
-        err.print(str(error), style="red", markup=False)
-        raise typer.Exit(1) from None
+    with exits(failed=(LocalProcessError,)), ExitStack() as running:
+        with err.status("starting Redis, NATS and the services"):
+            running.enter_context(stack)
+        _say_where(stack, data)
+        while not told.wait(1):
+            stack.check()
+        err.print("stopping")
 
 
 def _told_to_stop() -> threading.Event:
@@ -201,18 +188,10 @@ def demo(
     from services.demo import DemoFailedError, demo  # noqa: PLC0415 - as above
 
     names = game or list(dict.fromkeys(known.name for known in registry.games()))
-    try:
+    with exits(usage=(UnknownGame,), failed=(DemoFailedError, LocalProcessError)):
         good = demo(out, games=names, matches=matches, seats=seats, engines=engines)
-    except UnknownGame as refusal:
-        err.print(refusal.detail, style="red")
-        raise typer.Exit(2) from None
-    except (DemoFailedError, LocalProcessError) as error:
-        err.print(str(error), style="red", markup=False)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
     if not good:
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
 
 
 @app.command(rich_help_panel=PLAY)
@@ -226,14 +205,9 @@ def listen(
     """
     from services.bus import Access, print_messages  # noqa: PLC0415 - as above
 
-    try:
+    with exits(usage=(SettingsError, OSError, NatsError)):
         settings = here()
         asyncio.run(print_messages(settings.nats_url, subject, Access.of(settings)))
-    except (SettingsError, OSError, NatsError) as error:
-        err.print(str(error), style="red", markup=False)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
 
 
 app.command("arena", rich_help_panel=PLAY)(arena_command)
@@ -255,15 +229,10 @@ def operator_token(
     """
     from services.tokens import Operators  # noqa: PLC0415 - not needed for --help
 
-    try:
-        settings = here()
-    except (SettingsError, OSError) as error:
-        err.print(str(error), style="red", markup=False)
-        raise typer.Exit(2) from None
-    operators = Operators.of(settings)
+    with exits(usage=(SettingsError, OSError)):
+        operators = Operators.of(here())
     if not operators:
-        err.print("CROUPIER_OPERATOR_KEY: is not set, and here is no folder of croupier up", style="red")
-        raise typer.Exit(2)
+        fail("CROUPIER_OPERATOR_KEY: is not set, and here is no folder of croupier up")
     sys.stdout.write(operators.token(int(hours * 3600)) + "\n")
 
 
@@ -275,14 +244,10 @@ def public_key_command() -> None:
     """
     from services.signatures import public_key  # noqa: PLC0415 - not needed for --help
 
-    try:
+    with exits(usage=(SettingsError, OSError)):
         key = public_key(here())
-    except (SettingsError, OSError) as error:
-        err.print(str(error), style="red", markup=False)
-        raise typer.Exit(2) from None
     if key is None:
-        err.print("CROUPIER_SIGNING_KEY: is not set, and here is no folder of croupier up", style="red")
-        raise typer.Exit(2)
+        fail("CROUPIER_SIGNING_KEY: is not set, and here is no folder of croupier up")
     sys.stdout.write(key + "\n")
 
 

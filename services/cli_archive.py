@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 
 from services import archiver
 from services.archive import Archive
-from services.cli_journal import asked_wrongly
+from services.cli_exit import INTERRUPTED, asked_wrongly
 from services.journals import here
 from services.settings import Settings, SettingsError
 from services.storage import StorageError
@@ -67,7 +67,7 @@ def _once(*, everything: bool) -> None:
     except (StoreError, StorageError, RedisError, OSError) as error:
         asked_wrongly(str(error))
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     sys.stdout.write(f"{done.archived} matches archived, {done.failed} left in Redis\n")
     raise typer.Exit(1 if done.failed else 0)
 

@@ -13,10 +13,10 @@ from engine import bots, registry
 from engine.bots import LEVELS
 from engine.refusals import Refusal
 from services.arena import Score, arena
+from services.cli_exit import FAILED, INTERRUPTED, err, fail
 from services.processes import until_interrupted
 
 out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
 
 
 def arena_command(
@@ -40,8 +40,7 @@ def arena_command(
     lacking = [name for name in names if not {challenger, rival} <= bots.titles(name).keys()]
     if lacking or not names:
         who = f"{lacking[0]} has no" if lacking else "no game has"
-        err.print(f"{who} computer players of the levels {challenger} and {rival}", style="red", markup=False)
-        raise typer.Exit(2)
+        fail(f"{who} computer players of the levels {challenger} and {rival}")
     beaten = True
     head = f"| game | seats | matches | {challenger} wins | 95 % | even share | ms {challenger} | ms {rival} |"
     out.print(head, soft_wrap=True)
@@ -69,18 +68,16 @@ def arena_command(
                             score = now
                             progress.update(task, completed=now.matches)
                 except KeyboardInterrupt:
-                    err.print("stopped", style="red")
-                    raise typer.Exit(130) from None
+                    fail("stopped", INTERRUPTED)
                 except Refusal as refusal:
-                    err.print(refusal.detail, style="red", markup=False)
-                    raise typer.Exit(2) from None
+                    fail(refusal.detail)
             beaten = beaten and score.beats
             low, high = score.interval
             times = f"{score.milliseconds(challenger):.2f} | {score.milliseconds(rival):.2f}"
             figures = f"{score.rate:.1%} | {low:.1%}-{high:.1%} | {1 / number:.1%}"
             out.print(f"| {name} | {number} | {score.matches} | {figures} | {times} |", soft_wrap=True)
     if not beaten:
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
 
 
 def _option(text: str) -> tuple[str, object]:

@@ -23,7 +23,7 @@ from engine.refusals import UnknownGame
 from services import audit_report, impact_report, journal_parts
 from services.audit_page import page
 from services.audit_report import AUDIT, with_anchors
-from services.cli_journal import asked_wrongly
+from services.cli_exit import INTERRUPTED, asked_wrongly
 from services.impact_report import Compared, impact_job, of_game
 from services.jobs import Job, State, StateError, on_processes, run
 from services.jobs_on_ray import RayMissing, on_ray
@@ -283,7 +283,7 @@ def _explained(state: Path | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped{f'; --state {state} goes on from here' if state else ''}\n")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     except UnknownGame as refusal:
         asked_wrongly(refusal.detail)
     except BrokenExecutor:

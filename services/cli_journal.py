@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,11 +15,10 @@ from rich.console import Console
 from engine import journal
 from engine import scenario as scenarios
 from services import journals
+from services.cli_exit import INTERRUPTED, asked_wrongly
 from services.commands import is_match_id
 from services.show import Story, printable
 from services.show_step import HELP, step
-
-USAGE = 2
 
 
 class Language(StrEnum):
@@ -33,12 +32,6 @@ def register(app: typer.Typer, panel: str) -> None:
     """Add the commands to `app`."""
     for command in (export, show, scenario):
         app.command(rich_help_panel=panel)(command)
-
-
-def asked_wrongly(problem: str) -> NoReturn:
-    """Say on stderr why a command does nothing, and exit with 2."""
-    sys.stderr.write(f"croupier: {printable(problem)}\n")
-    raise typer.Exit(USAGE)
 
 
 # --- export ----------------------------------------------------------------------------------------------------------
@@ -129,7 +122,7 @@ def show(
         try:
             step(show_version, len(lines) - 1, at or 0, clear=console.clear)
         except KeyboardInterrupt:
-            raise typer.Exit(130) from None
+            raise typer.Exit(INTERRUPTED) from None
         raise typer.Exit(1 if story.verdict.difference else 0)
     for line in story.tell(at):
         console.print(line)

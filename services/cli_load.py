@@ -9,15 +9,13 @@ import msgspec
 import typer
 from rich.console import Console
 
+from services.cli_exit import FAILED, INTERRUPTED, USAGE, fail
 from services.cli_servers import Authority, NatsUrl, NoAuthorityError, certificates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from services.settings import Durability
-
-USAGE = 2
-err = Console(stderr=True, highlight=False)
 
 
 class Transport(StrEnum):
@@ -166,9 +164,9 @@ def load(
     except (PlanError, NoAuthorityError) as error:
         _fail(str(error), USAGE)
     except (LocalProcessError, OSError) as error:
-        _fail(str(error), 1)
+        _fail(str(error), FAILED)
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     from services.load.page import page  # noqa: PLC0415 - as above
     from services.load.report import summary  # noqa: PLC0415 - as above
 
@@ -193,7 +191,7 @@ def _join(address: str) -> NoReturn:
     except ValueError as error:
         _fail(f"--join: {error}", USAGE)
     if problem := work(address, secret):
-        _fail(problem, 1)
+        _fail(problem, FAILED)
     raise typer.Exit(0)
 
 
@@ -239,5 +237,4 @@ def _writable(*paths: Path | None) -> None:
 
 
 def _fail(problem: str, code: int) -> NoReturn:
-    err.print(f"croupier load: {problem}", style="red", markup=False, soft_wrap=True)
-    raise typer.Exit(code)
+    fail(f"croupier load: {problem}", code)

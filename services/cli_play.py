@@ -2,14 +2,13 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+from services.cli_exit import exits, fail
 from services.cli_servers import Authority, NatsUrl, NoAuthorityError, certificates
-
-USAGE = 2
 
 
 class Language(StrEnum):
@@ -69,26 +68,18 @@ def play(
     from services.play_wish import CannotPlayError, Wish, default_language  # noqa: PLC0415 - as above
 
     console = Console(highlight=False)
-    err = Console(stderr=True, highlight=False)
     if join is not None and (create or server is None):
-        err.print("croupier play: --join needs --server, and does not go with --create", style="red")
-        raise typer.Exit(USAGE)
+        _wrong("--join needs --server, and does not go with --create")
     try:
         authority = certificates(ca, server)
     except NoAuthorityError as error:
-        err.print(f"croupier play: {error}", style="red", markup=False, soft_wrap=True)
-        raise typer.Exit(USAGE) from None
+        _wrong(str(error))
     if nats is not None and not nats.startswith(("nats://", "tls://")):
-        err.print("croupier play: --nats is a nats:// or tls:// URL", style="red")
-        raise typer.Exit(USAGE)
+        _wrong("--nats is a nats:// or tls:// URL")
     if private and join is not None:
-        err.print("croupier play: --private is for a new match, --invite for one to join", style="red")
-        raise typer.Exit(USAGE)
+        _wrong("--private is for a new match, --invite for one to join")
     if code is not None and (join or create or seats or bots or option):
-        err.print(
-            "croupier play: --code tells seats, levels and options: no --join, --create, --seats, --bots, --option"
-        )
-        raise typer.Exit(USAGE)
+        _wrong("--code tells seats, levels and options: no --join, --create, --seats, --bots, --option")
     wish = Wish(
         game=game,
         join=join,
@@ -109,13 +100,12 @@ def play(
         invite=invite,
     )
     try:
-        status = play_match(wish, console)
+        with exits(failed=(LocalProcessError, OSError)):
+            status = play_match(wish, console)
     except CannotPlayError as error:
-        err.print(f"croupier play: {error}", style="red", markup=False)
-        raise typer.Exit(USAGE) from None
-    except (LocalProcessError, OSError) as error:
-        err.print(str(error), style="red", markup=False)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        _wrong(str(error))
     raise typer.Exit(status)
+
+
+def _wrong(problem: str) -> NoReturn:
+    fail(f"croupier play: {problem}")
