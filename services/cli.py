@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from nats.errors import Error as NatsError
@@ -125,7 +125,10 @@ def up(
     engines: Annotated[int, typer.Option(min=1, max=64, help="How many engine workers.")] = 2,
     port: Annotated[int, typer.Option(min=0, max=65535, help="gRPC port; 0: a free one.")] = 50051,
     data: Annotated[Path, typer.Option(help="Folder for data, keys and logs.")] = Path(".croupier"),
-    durability: Annotated[str, typer.Option(help="memory, everysec or fsync.")] = "everysec",
+    durability: Annotated[
+        Literal["memory", "everysec", "fsync"],
+        typer.Option(help="What must have happened to a commit before players hear of it."),
+    ] = "everysec",
     origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="A site whose pages may connect to NATS; may be repeated.")
     ] = None,
@@ -136,12 +139,7 @@ def up(
     """
     from services.stack import Stack  # noqa: PLC0415 - as above
 
-    try:
-        stack = Stack(
-            data, engines=engines, durability=Durability.parse(durability), grpc_port=port, origins=origin or ()
-        )
-    except ValueError:
-        fail(f"--durability: {durability!r}; allowed: memory, everysec or fsync")
+    stack = Stack(data, engines=engines, durability=Durability(durability), grpc_port=port, origins=origin or ())
     told = _told_to_stop()
     with exits(failed=(LocalProcessError,)), ExitStack() as running:
         with err.status("starting Redis, NATS and the services"):

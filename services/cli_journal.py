@@ -5,7 +5,6 @@
 
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -19,13 +18,7 @@ from services.cli_exit import INTERRUPTED, asked_wrongly
 from services.commands import is_match_id
 from services.show import Story, printable
 from services.show_step import HELP, step
-
-
-class Language(StrEnum):
-    """Languages that the catalogue has."""
-
-    de = "de"
-    en = "en"
+from services.words import Language
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -102,20 +95,20 @@ def show(
     by_step: Annotated[
         bool, typer.Option("--step", help=f"Entry by entry, by keys: {HELP}. Keys may be piped in.")
     ] = False,
-    lang: Annotated[Language, typer.Option("--lang", help="Language of the cards' titles.")] = Language.en,
+    lang: Annotated[Language, typer.Option("--lang", help="Language of the cards' titles.")] = "en",
 ) -> None:
     """Tell a journal as a person wants to read it; with --at and --seat, what a seat knew at any moment."""
     lines = _lines(source)
     if at is not None and at not in range(len(lines)):
         asked_wrongly(f"the journal has the entries 0 to {len(lines) - 1}, not {at}")
-    story = Story(lines, lang=lang.value, seat=seat, hands=hands, table=table)
+    story = Story(lines, lang=lang, seat=seat, hands=hands, table=table)
     if seat is not None and seat not in story.seats:
         asked_wrongly(f"nobody took seat {seat}")
     console = Console(soft_wrap=True, highlight=False)
     if by_step:
 
         def show_version(version: int) -> None:
-            for line in Story(lines, lang=lang.value, seat=seat, hands=hands, table=table).tell(version):
+            for line in Story(lines, lang=lang, seat=seat, hands=hands, table=table).tell(version):
                 console.print(line)
             console.print(f"[{version}/{len(lines) - 1}]  {HELP}", style="dim", markup=False)
 

@@ -1,9 +1,8 @@
 """`croupier load` on the command line; `cli.py` calls `register`."""
 
 import os
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import msgspec
 import typer
@@ -14,36 +13,6 @@ from services.cli_servers import Authority, NatsUrl, NoAuthorityError, certifica
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from services.settings import Durability
-
-
-class Transport(StrEnum):
-    """How moves travel."""
-
-    play = "play"
-    unary = "unary"
-
-
-class Streams(StrEnum):
-    """Whose `Play` stream it is."""
-
-    match = "match"
-    process = "process"
-
-
-class Views(StrEnum):
-    """How views travel."""
-
-    nats = "nats"
-    grpc = "grpc"
-
-
-class Connections(StrEnum):
-    """Whose NATS connection it is."""
-
-    seat = "seat"
-    process = "process"
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -70,15 +39,19 @@ def load(
         int | None, typer.Option(min=1, max=64, help="Engine workers of a stack of its own; by default 1.")
     ] = None,
     durability: Annotated[
-        str | None, typer.Option(help="Of a stack of its own: memory, everysec (the default) or fsync.")
+        Literal["memory", "everysec", "fsync"] | None, typer.Option(help="Of a stack of its own; by default everysec.")
     ] = None,
     processes: Annotated[int, typer.Option(help="Processes that play, on this machine.")] = 1,
-    transport: Annotated[Transport, typer.Option(help="Moves over Play streams, or a call each.")] = Transport.play,
-    streams: Annotated[Streams, typer.Option(help="A Play stream for each match, or one for all.")] = Streams.process,
-    views: Annotated[Views, typer.Option(help="Where views come from.")] = Views.nats,
+    transport: Annotated[
+        Literal["play", "unary"], typer.Option(help="Moves over Play streams, or a call each.")
+    ] = "play",
+    streams: Annotated[
+        Literal["match", "process"], typer.Option(help="A Play stream for each match, or one for all.")
+    ] = "process",
+    views: Annotated[Literal["nats", "grpc"], typer.Option(help="Where views come from.")] = "nats",
     connections: Annotated[
-        Connections, typer.Option(help="A NATS connection for each seat, or one for all.")
-    ] = Connections.seat,
+        Literal["seat", "process"], typer.Option(help="A NATS connection for each seat, or one for all.")
+    ] = "seat",
     option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the game.")] = None,
     think: Annotated[float, typer.Option(metavar="MS", help="Time before each move, on average.")] = 0.0,
     leave: Annotated[float, typer.Option(metavar="P", help="Chance that a seat leaves after a move.")] = 0.0,
@@ -115,6 +88,7 @@ def load(
     from services.load.plan import Plan, PlanError, seconds  # noqa: PLC0415 - as above
     from services.load.run import Wish, run  # noqa: PLC0415 - as above
     from services.local_process import LocalProcessError  # noqa: PLC0415 - as above
+    from services.settings import Durability  # noqa: PLC0415 - as above
 
     console = Console(highlight=False)
     try:
@@ -138,10 +112,10 @@ def load(
             rate=rate,
             seconds=seconds(for_),
             warm_up=seconds(warm_up),
-            transport=transport.value,
-            streams=streams.value,
-            views=views.value,
-            connections=connections.value,
+            transport=transport,
+            streams=streams,
+            views=views,
+            connections=connections,
             think_ms=think,
             leave=leave,
             reconnect_s=None if reconnect_every is None else seconds(reconnect_every),
@@ -155,7 +129,7 @@ def load(
             wait_s=seconds(wait),
             listen=listen,
             engines=engines or 1,
-            durability=_durability(durability or "everysec"),
+            durability=Durability(durability or "everysec"),
             label=label,
             pids=_pids(pid or ()),
         )
@@ -193,15 +167,6 @@ def _join(address: str) -> NoReturn:
     if problem := work(address, secret):
         _fail(problem, FAILED)
     raise typer.Exit(0)
-
-
-def _durability(text: str) -> "Durability":
-    from services.load.plan import PlanError  # noqa: PLC0415 - as above
-    from services.settings import Durability  # noqa: PLC0415 - as above
-
-    if text not in ("memory", "everysec", "fsync"):
-        raise PlanError(f"--durability: {text!r} is not memory, everysec or fsync")
-    return Durability.parse(text)
 
 
 def _pair(text: str, option: str) -> tuple[str, object]:

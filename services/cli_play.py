@@ -1,6 +1,5 @@
 """`croupier play` on the command line; `cli.py` calls `register`."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -9,13 +8,7 @@ from rich.console import Console
 
 from services.cli_exit import exits, fail
 from services.cli_servers import Authority, NatsUrl, NoAuthorityError, certificates
-
-
-class Language(StrEnum):
-    """Languages that a table can be shown in."""
-
-    de = "de"
-    en = "en"
+from services.words import Language
 
 
 def register(app: typer.Typer, panel: str) -> None:
@@ -95,7 +88,7 @@ def play(
         others=others,
         think_s=think,
         journal=journal,
-        lang=lang.value if lang else default_language(),
+        lang=lang or default_language(),
         private=private,
         invite=invite,
     )

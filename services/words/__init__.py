@@ -18,7 +18,6 @@ from croupier.v1 import match_service_pb2 as pb
 from engine.registry import AnyGame
 
 Language = Literal["de", "en"]
-LANGUAGES: tuple[Language, ...] = ("de", "en")
 Fields = Mapping[str, Any]
 Sentences = Mapping[str, str]
 ByLanguage = Mapping[str, Sentences]

@@ -9,7 +9,7 @@ import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -22,7 +22,7 @@ from services.jobs import WORTH_PROCESSES
 from services.play_wish import setups
 from services.stack import Stack
 from services.tables import menu
-from services.words import LANGUAGES, Catalogue, Language, Speaker
+from services.words import Catalogue, Language, Speaker
 from services.words.screen import SAY
 from tests.e2e.conftest import environment
 from tests.e2e.table import Api, Played, Robot, api, awaited, begin, connected, entries_of, kept, part, refusal
@@ -365,7 +365,7 @@ async def sealed(front: Api, tokens: list[str], version: int) -> None:
     assert (await front.view(tokens[1])).status == "finished"
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("lang", get_args(Language))
 def test_a_client_without_the_rules_draws_the_table(stack: Stack, lang: Language) -> None:
     """From the catalogue that the server tells and from views, whether they came over NATS or were asked for."""
 

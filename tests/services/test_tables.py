@@ -21,13 +21,13 @@ from services import tables, wire
 from services.client import _as_json
 from services.tables import menu
 from services.views import ViewEncoder
-from services.words import LANGUAGES, SPOKEN, UNSEEN, Catalogue, Language, Speaker, game_words
+from services.words import SPOKEN, UNSEEN, Catalogue, Language, Speaker, game_words
 from services.words.screen import SAY
 from tests.services.played import GAMES, OUTSIDE, create, join, move, outside  # noqa: F401 - the fixture
 
 BUILT_IN = [game for game in GAMES if game is not OUTSIDE]
 EVERY_GAME = pytest.mark.parametrize("game", BUILT_IN, ids=lambda game: game.rules)
-EVERY_LANGUAGE = pytest.mark.parametrize("lang", LANGUAGES)
+EVERY_LANGUAGE = pytest.mark.parametrize("lang", get_args(Language))
 NAMES = ["Anna", "Bob", "Carla", "Dora", "Emil", "Fritz"]
 WIDTH, HEIGHT = 80, 24
 PLACEHOLDER = re.compile(r"\{(\w+)")
@@ -90,7 +90,7 @@ def unspoken(game: AnyGame) -> list[str]:
         for name, hint in get_type_hints(kind, include_extras=True).items()
         for word in words_of(hint)
     }
-    for lang in LANGUAGES:
+    for lang in get_args(Language):
         for kinds, sentences, more in (
             (game.event_json.names, words.EVENTS[lang], set[str]()),
             (game.move_json.names, words.MOVES[lang], KNOWN_FACTS),
