@@ -1,5 +1,7 @@
 """The JSON of views: what each seat, and a spectator, may know of a match right after an entry.
 
+What the index of the lobby says of an open match is here, too.
+
 The keys are the fields of `croupier.v1.View` in its order, nulls written. What everybody may know is encoded once an
 entry; a seat's view differs from it in `seat`, `prompt`, `own`, `legal` and, if something was whispered, `events`.
 """
@@ -7,7 +9,7 @@ entry; a seat's view differs from it in `seat`, `prompt`, `own`, `legal` and, if
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET, Struct
 
@@ -29,6 +31,44 @@ class SeatInfo(Struct, frozen=True):
     absent: bool
     tenure: int | None
     plays_as: int | None
+
+
+def seat_infos(match: Match) -> tuple[SeatInfo, ...]:
+    """Return all seats of a match, ascending."""
+    numbers = {seat: i for i, seat in enumerate(match.players)}
+    return tuple(
+        SeatInfo(number, seat.name, seat.kind, seat.absent, seat.tenure, numbers.get(number))
+        for number, seat in enumerate(match.seats)
+    )
+
+
+class Summary(Struct, frozen=True):
+    """What the lobby index says of an open match; `created` is Unix milliseconds."""
+
+    match: str
+    rules: str
+    options: dict[str, Any]
+    seats: tuple[SeatInfo, ...]
+    clock: int | None
+    commitment: str
+    created: int
+    private: bool
+
+    @classmethod
+    def of(cls, match: Match) -> Self:
+        """Return what there is to say of a match now."""
+        created = match.created
+        clock = None if created.clock is UNSET else created.clock
+        return cls(
+            match.id,
+            created.rules,
+            created.options,
+            seat_infos(match),
+            clock,
+            created.commitment,
+            match.created_at,
+            created.private,
+        )
 
 
 class _Public(NamedTuple):
@@ -154,13 +194,7 @@ class ViewEncoder:
 
     def _encode_seats(self) -> None:
         match = self.match
-        numbers = {seat: i for i, seat in enumerate(match.players)}
-        self._seats_json = encode(
-            [
-                SeatInfo(number, seat.name, seat.kind, seat.absent, seat.tenure, numbers.get(number))
-                for number, seat in enumerate(match.seats)
-            ]
-        )
+        self._seats_json = encode(seat_infos(match))
         self._holders = [
             (number, view_subject(match.id, number, seat.tenure))
             for number, seat in enumerate(match.seats)

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from engine import journal
 from engine.bots import Question
 from engine.chance import commitment
-from engine.game import Move, Told, encode
+from engine.game import Move, Told
 from engine.journal import Created, Line
 from engine.match import OPEN, Match
 from engine.refusals import BadInvite, Refusal, RequestReused, UnknownMatch
@@ -329,29 +329,6 @@ class Live:
             return idle_at
         match.abort({"lobby": "lobby_limit", "idle": "idle_limit", "absent": "all_absent"}[limit], now)
         return None
-
-    # --- the lobby index -----------------------------------------------------------------------------------------
-
-    def summary(self) -> bytes:
-        """Return the JSON of an open match for the lobby index."""
-        match, created = self.match, self.match.created
-        seats = [
-            {"seat": n, "name": seat.name, "kind": seat.kind, "absent": False, "tenure": seat.tenure, "plays_as": None}
-            for n, seat in enumerate(match.seats)
-        ]
-        return encode(
-            {
-                "match": match.id,
-                "rules": created.rules,
-                "options": match.options,
-                "seats": seats,
-                "open": sum(seat.kind == OPEN for seat in match.seats),
-                "clock": None if created.clock is UNSET else created.clock,
-                "commitment": created.commitment,
-                "created": match.created_at,
-                "private": created.private,
-            }
-        )
 
 
 def _revealed(line: bytes) -> bytes | None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from engine.game import encode
 from engine.refusals import Internal
 from services.commands import Envelope, Receipt, Submit, pack, partition_of
 from services.engine.batch import Counted, Group, Item, Outcome
@@ -22,6 +23,7 @@ from services.settings import Settings
 from services.signatures import signer
 from services.store import Store
 from services.store.commits import Commit
+from services.views import Summary
 
 log = structlog.get_logger()
 
@@ -197,7 +199,7 @@ class Matches:
             head=live.head,
             lines=live.lines,
             seed=self._sealer.seal(match.id, match.seed) if first and match.seed is not None else None,
-            lobby=None if not lobby_changed else live.summary() if match.status == "lobby" else "remove",
+            lobby=None if not lobby_changed else encode(Summary.of(match)) if match.status == "lobby" else "remove",
             ended=ended,
             due=due,
         )

@@ -1,12 +1,10 @@
 """Matches in the lobby, from the index that the owners of the partitions keep."""
 
 import contextlib
-from typing import Any
 
 import msgspec
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
-from msgspec import Struct
 
 from croupier.v1 import match_service_pb2
 from engine.match import OPEN
@@ -17,7 +15,7 @@ from services.match.checks import malformed
 from services.match.past import Past
 from services.match.refused import Refused
 from services.store import Store
-from services.views import SeatInfo
+from services.views import Summary
 
 PAGE = 50
 MAX_PAGE = 200
@@ -25,19 +23,6 @@ LOOKED_AT = 2_000
 """After so many entries of the index a page ends with its partition, full or not: what nobody is shown costs, too."""
 
 log = structlog.get_logger()
-
-
-class Summary(Struct, frozen=True):
-    """What the index says of a match; `created` is Unix milliseconds."""
-
-    match: str
-    rules: str
-    options: dict[str, Any]
-    seats: tuple[SeatInfo, ...]
-    clock: int | None
-    commitment: str
-    created: int
-    private: bool
 
 
 _SUMMARIES = msgspec.json.Decoder(Summary)
