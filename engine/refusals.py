@@ -4,14 +4,11 @@ A refusal leaves no trace: whatever was asked, nothing has changed when one of t
 that the wire documents (`RefusalReason` in match_service.proto); services map it to a gRPC code in one table.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 MAX_TOLD = 240
 """Characters of a detail, or of a fact, that are told: it may repeat what was sent, which may be long."""
 
 
-def told(text: str) -> str:
+def _told(text: str) -> str:
     """Return a text of at most MAX_TOLD characters; of a longer one its beginning, and how long it is."""
     if len(text) <= MAX_TOLD:
         return text
@@ -19,21 +16,15 @@ def told(text: str) -> str:
     return text[: MAX_TOLD - len(end)] + end
 
 
-def facts(fields: Mapping[str, str | int]) -> dict[str, str | int]:
-    """Return facts whose texts are short enough to be told."""
-    return {name: told(value) if isinstance(value, str) else value for name, value in fields.items()}
-
-
 class Refusal(Exception):
     """A command was refused. `detail` is one lower-case sentence; `fields` are facts a client may act on."""
 
-    reason: ClassVar[str] = "INTERNAL"
+    reason: str = "INTERNAL"
 
     def __init__(self, detail: str, **fields: str | int) -> None:
-        detail = told(detail)
-        super().__init__(detail)
-        self.detail = detail
-        self.fields = facts(fields)
+        self.detail = _told(detail)
+        super().__init__(self.detail)
+        self.fields = {name: _told(value) if isinstance(value, str) else value for name, value in fields.items()}
 
 
 class Internal(Refusal):

@@ -167,7 +167,7 @@ class PlayStream:
             seat = self._tokens.seat(attach.token)
             if len(self._seats) >= MAX_HANDLES and attach.handle not in self._seats:
                 raise Refused("OVERLOADED", f"a stream has at most {MAX_HANDLES} handles")
-        except (Refused, Refusal) as refused:
+        except Refusal as refused:
             answer.refusal.CopyFrom(wire.refusal(refused.reason, refused.detail, refused.fields))
             if refused.reason == "BAD_TOKEN":
                 self._stray()

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from grpc_status import rpc_status
 from redis.exceptions import RedisError
 
-from engine.refusals import Refusal, facts, told
+from engine.refusals import Refusal
 from services import wire
 from services.commands import Receipt
 from services.metrics import Metrics
@@ -27,15 +27,12 @@ _OURS = frozenset({"INTERNAL", "INTERRUPTED", "NO_OWNER", "OUTCOME_UNKNOWN", "OV
 """Reasons that an operator wants to hear of; all others are the client's affair."""
 
 
-class Refused(Exception):
+class Refused(Refusal):
     """A call is refused for a reason of the wire. `decided`: a receipt said so, and has been counted."""
 
     def __init__(self, reason: str, detail: str, **fields: str | int) -> None:
-        detail = told(detail)
-        super().__init__(detail)
+        super().__init__(detail, **fields)
         self.reason = reason
-        self.detail = detail
-        self.fields = facts(fields)
         self.decided = False
 
 
@@ -215,7 +212,7 @@ async def _abort(metrics: Metrics, method: str, context: Context, error: Excepti
     if isinstance(error, RedisError):
         log.warning("redis_failed", method=method, error=error)
         error = Interrupted("the store did not answer")
-    if isinstance(error, Refusal | Refused):
+    if isinstance(error, Refusal):
         reason, detail, fields = error.reason, error.detail, error.fields
         level = log.warning if reason in _OURS else log.debug
         level("call_refused", method=method, reason=reason)
