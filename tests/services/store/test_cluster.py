@@ -12,7 +12,7 @@ from services.store.keys import moves_key
 from services.store.servers import StoreError, Unreachable
 from tests.clusters import RedisCluster, ask
 from tests.services.front import in_loop, intake, peek, settings_for, until
-from tests.services.test_store import A, append, commit, lease_of, opened, reasons
+from tests.services.store.opened import A, append, commit, lease_of, opened, reasons
 
 PARTITIONS = 12
 """Enough that every primary has some."""

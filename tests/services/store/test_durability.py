@@ -12,11 +12,11 @@ from services.commands import Submit
 from services.local import RedisServer
 from services.settings import Durability
 from services.store import servers
-from services.store.servers import NotDurable
+from services.store.servers import NotDurable, StoreError
 from tests.faults.jumping_clock import compiler
 from tests.faults.losing_disk import LosingDisk, PreloadedRedis, wait_until_written
 from tests.services.front import in_loop, intake, until
-from tests.services.test_store import MATCH, A, commit, lease_of, opened
+from tests.services.store.opened import MATCH, OTHER, A, commit, lease_of, opened
 
 HASTY_MS, PATIENT_MS = 300, 30_000
 """For what must not be confirmed, and for what must be: a store takes `CONFIRM_MS` as it is when it is opened."""
@@ -52,6 +52,28 @@ async def moves_survive(front, server, end) -> None:
 
 
 class TestOneServer:
+    @pytest.mark.parametrize("durability", ["memory", "everysec", "fsync"])
+    def test_what_one_server_can_promise_is_confirmed(self, tmp_path, durability):
+        @in_loop
+        async def run():
+            with RedisServer(tmp_path, durability=Durability.parse(durability)) as server:
+                async with opened(server.url, durability=durability) as store:
+                    two, three = await store.leases.acquire(A, [2, 3])
+                    batch = [commit(two, 0), commit(three, 0, match=OTHER)]
+                    assert await store.commit(A, batch) == ["OK", "OK"]
+                    assert await store.commit(A, [commit(two, 1, 0)]) == ["OK"]
+
+        run()
+
+    @in_loop
+    async def test_fsync_is_refused_by_a_server_that_has_no_append_only_file(self, tmp_path):
+        with RedisServer(tmp_path, durability=Durability("memory")) as server:
+            with pytest.raises(StoreError, match="append-only file"):
+                async with opened(server.url, durability="fsync"):
+                    pass
+            async with opened(server.url, durability="everysec"):
+                pass
+
     @in_loop
     async def test_with_fsync_what_has_a_receipt_survives_a_server_that_is_killed_right_after_it(
         self, tmp_path, nats_url
@@ -158,6 +180,23 @@ class TestPower:
 
 
 class TestReplicas:
+    @in_loop
+    async def test_a_replica_confirms_and_without_it_nothing_counts(self, tmp_path, monkeypatch):
+        with replicated(tmp_path, monkeypatch) as (primary, replica):
+            async with opened(primary.url, durability="replicas:1") as hasty:
+                monkeypatch.setattr(servers, "CONFIRM_MS", PATIENT_MS)
+                async with opened(primary.url, durability="replicas:1") as store:
+                    lease = await lease_of(store)
+                    assert await store.commit(A, [commit(lease, 0)]) == ["OK"]
+                    replica.pause()
+                    with pytest.raises(NotDurable, match="not as durable as replicas:1"):
+                        await hasty.commit(A, [commit(lease, 1)])
+                    await hasty._servers.exchange.close()  # on a new connection nothing was written yet
+                    with pytest.raises(NotDurable, match="not as durable as replicas:1"):
+                        await hasty.commit(A, [commit(lease, 2, 0)])
+                    replica.resume()
+                    assert await store.commit(A, [commit(lease, 2, 0)]) == ["OK"]
+
     @in_loop
     async def test_nobody_hears_of_a_move_that_no_replica_has_until_one_has_it(self, tmp_path, nats_url, monkeypatch):
         with replicated(tmp_path, monkeypatch) as (primary, replica):
