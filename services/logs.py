@@ -11,7 +11,6 @@ import re
 import sys
 import traceback
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -95,14 +94,6 @@ def configure(settings: Settings, service: str, stream: TextIO | None = None) ->
         ],
         wrapper_class=structlog.stdlib.BoundLogger,
         logger_factory=structlog.stdlib.LoggerFactory(),
-    )
-
-
-def about(match: str, *, seat: int | None = None, version: int | None = None) -> AbstractContextManager[None]:
-    """Name match, seat and version in every event that this task, or one that it starts, logs inside the block."""
-    known = {"match": match, "seat": seat, "version": version}
-    return structlog.contextvars.bound_contextvars(
-        **{name: value for name, value in known.items() if value is not None}
     )
 
 

@@ -19,15 +19,9 @@ from engine.match import Match
 from engine.registry import AnyGame
 from services import tables
 from services.tables import Language
-from services.words import printable
+from services.words import SEATS, printable
 
 __all__ = ["WORDS", "Story", "printable"]
-
-SEAT_FIELDS = frozenset(
-    {"seat", "turn", "dealer", "start", "by", "target", "active", "challenger", "winner", "winners", "loser"}
-    | {"answered", "voters", "out", "finisher", "timo_window"}
-)
-"""Fields of moves, events and views that hold a seat or seats of the game."""
 
 WORD_FIELDS = frozenset({"color", "face", "phase", "reason", "source", "to"})
 """Fields whose words are none of cards, even where they are spelled like one."""
@@ -241,13 +235,13 @@ class Story:
         viewer = None if self._seat is None else match.plays_as(self._seat)
         for event in match.game.told(match.events, viewer):
             if self._table:
-                yield Text(INDENT).append_text(self._speaker().event(_one_key(match.game, event)))
+                yield Text(INDENT).append_text(self._speaker().event(_said(match.game, event)))
                 continue
             yield Text(f"{INDENT}{self._event(match.game, event)}", "default")
 
     def _event(self, game: AnyGame, event: Event) -> str:
-        fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(event))
-        name = game.event_json.names[type(event)].replace("_", " ")
+        [(name, fields)] = _said(game, event).items()
+        name = name.replace("_", " ")
         if "seat" in fields:
             name = f"{self._value('seat', fields.pop('seat'))} {name}"
         return name + self._fields(fields)
@@ -276,7 +270,7 @@ class Story:
             case bool():
                 return self._words["yes" if value else "no"]
             case int():
-                if field in SEAT_FIELDS and 0 <= value < len(self._match.players):
+                if field in SEATS and 0 <= value < len(self._match.players):
                     return self._name(self._match.players[value])
                 return str(value)
             case str():
@@ -378,7 +372,7 @@ def _body(data: bytes) -> Body | None:
         return None
 
 
-def _one_key(game: AnyGame, event: Event) -> dict[str, Any]:
+def _said(game: AnyGame, event: Event) -> dict[str, Any]:
     said: dict[str, Any] = msgspec.json.decode(game.event_json.encode(event))
     return said
 

@@ -24,7 +24,7 @@ ByLanguage = Mapping[str, Sentences]
 
 SEATS = frozenset(
     {"seat", "turn", "dealer", "start", "by", "target", "active", "challenger", "winner", "loser", "owner"}
-    | {"finisher", "timo_window", "winners", "answered"}
+    | {"finisher", "timo_window", "winners", "answered", "voters", "out"}
 )
 """Fields that hold a seat of the game, or several."""
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 import structlog
+from structlog.contextvars import bound_contextvars
 
-from services.logs import about, configure
+from services.logs import configure
 from services.settings import load
 
 SEED = "000102030405060708090a0b0c0d0e0f" * 2
@@ -115,9 +116,9 @@ def test_after_configuring_anew_the_old_stream_gets_nothing(log):
     assert [event["event"] for event in new.events] == ["second", "third"]
 
 
-def test_events_inside_a_block_name_match_seat_and_version(log):
-    with about("042abc", seat=0):
-        with about("042abc", version=12):
+def test_events_name_match_seat_and_version_as_far_as_they_are_bound_where_they_happen(log):
+    with bound_contextvars(match="042abc", seat=0):
+        with bound_contextvars(version=12):
             structlog.get_logger().info("inner")
         logging.getLogger("redis").warning("outer")
     structlog.get_logger().info("after")
@@ -130,7 +131,7 @@ def test_events_inside_a_block_name_match_seat_and_version(log):
 
 def test_tasks_do_not_see_each_others_match(log):
     async def work(match: str, entered: asyncio.Event, other: asyncio.Event) -> None:
-        with about(match):
+        with bound_contextvars(match=match):
             entered.set()
             await other.wait()
             structlog.get_logger().info(match)
