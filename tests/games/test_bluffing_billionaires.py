@@ -1,11 +1,11 @@
 """Bluffing Billionaires: what the scenario files do not reach, above all who is told what."""
 
+from functools import partial
 from itertools import permutations
 
 import pytest
 from msgspec.structs import replace
 
-from engine.chance import Stream
 from engine.game import encode
 from engine.games.bluffing_billionaires import (
     CODES,
@@ -31,6 +31,7 @@ from engine.games.bluffing_billionaires import (
 )
 from engine.refusals import BadOptions, BadSeats, IllegalMove
 from engine.scenario import ScriptedChance
+from tests.games import playing
 
 GAME = BluffingBillionaires()
 
@@ -43,36 +44,13 @@ def state(seats=3, cards=(), **changes) -> State:
     return replace(replace(fresh, hands=hands, table_cards=tuple(card or None for card in lying)), **changes)
 
 
-def play(before: State, *moves, chance=()) -> tuple[State, list]:
-    """The state after pairs of seat and move, and what the last of them did."""
-    script = ScriptedChance(chance)
-    events: tuple = ()
-    for seat, move in moves:
-        GAME.check(before, seat, move)
-        before, events = GAME.apply(before, seat, move, script)
-    assert script.left == 0
-    return before, list(events)
-
-
-def told(events, seat):
-    return GAME.told(events, seat)
+play = partial(playing.play, GAME)
+told = GAME.told
 
 
 def looks(now: State, seat) -> bytes:
     """All that a seat, or a spectator (None), may know of a state."""
     return encode([GAME.table(now), [] if seat is None else [GAME.own(now, seat), GAME.legal(now, seat)]])
-
-
-def playthrough(seats, number):
-    """Every state of a match of two games in which chance chooses seats and moves."""
-    chance, choice = Stream(b"deal", "test", number), Stream(b"choice", "test", number)
-    now = GAME.setup(GAME.options({"games": 2}, seats), seats, chance).state
-    yield now
-    while waiting := GAME.to_act(now):
-        seat = waiting[choice.pick(len(waiting))]
-        moves = GAME.legal(now, seat)
-        now = GAME.apply(now, seat, moves[choice.pick(len(moves))], chance).state
-        yield now
 
 
 @pytest.mark.parametrize("games", [0, 13, None, True, "2"])
@@ -94,7 +72,7 @@ def test_the_catalogue_tells_coins_and_one_card_of_each_code_a_seat():
 def test_every_seat_keeps_its_ten_cards_somewhere(seats):
     """BB-4: hands, table, discards and bonus piles hold one set a seat at all times."""
     for number in range(3):
-        for now in playthrough(seats, number):
+        for now in playing.playthrough(GAME, {"games": 2}, seats, number):
             for seat in range(seats):
                 won = [bonus.card for pile in now.bonus for bonus in pile.cards if bonus.owner == seat]
                 lying = [card for card in now.table_cards[seat : seat + 1] if card]
@@ -106,7 +84,7 @@ def test_every_seat_keeps_its_ten_cards_somewhere(seats):
 def test_the_views_alone_determine_the_state(seats):
     """Nothing is hidden from all seats, so the digest over the views covers all there is."""
     for number in range(3):
-        for now in playthrough(seats, number):
+        for now in playing.playthrough(GAME, {"games": 2}, seats, number):
             table, owns = GAME.table(now), [GAME.own(now, seat) for seat in range(seats)]
             again = State(
                 options=now.options,

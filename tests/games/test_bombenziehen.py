@@ -1,6 +1,7 @@
 """Bombenziehen: what the scenario files do not reach, above all who is told what."""
 
 from collections import Counter
+from functools import partial
 
 import pytest
 from msgspec.structs import replace
@@ -27,7 +28,7 @@ from engine.games.bombenziehen import (
     Won,
 )
 from engine.refusals import BadOptions, BadSeats, IllegalMove, MalformedMove
-from engine.scenario import ScriptedChance
+from tests.games import playing
 
 GAME = Bombenziehen()
 
@@ -50,30 +51,8 @@ def state(pile="dud dud dud bomb", hands=("dud", "dud", "dud"), **changes) -> St
     )
 
 
-def play(before: State, *moves, chance=()) -> tuple[State, list]:
-    """The state after the moves of the seats on turn, and what the last of them did."""
-    script = ScriptedChance(chance)
-    events: tuple = ()
-    for move in moves:
-        GAME.check(before, before.turn, move)
-        before, events = GAME.apply(before, before.turn, move, script)
-    assert script.left == 0
-    return before, list(events)
-
-
-def told(events, seat):
-    return GAME.told(events, seat)
-
-
-def playthrough(seats, number):
-    """Every state of a match in which chance chooses the moves."""
-    chance, choice = Stream(b"deal", "test", number), Stream(b"choice", "test", number)
-    now = GAME.setup(GAME.options({"duds_in_start_hand": number % 2 == 1}, seats), seats, chance).state
-    yield now
-    while GAME.to_act(now):
-        moves = GAME.legal(now, now.turn)
-        now = GAME.apply(now, now.turn, moves[choice.pick(len(moves))], chance).state
-        yield now
+play = partial(playing.play, GAME)
+told = GAME.told
 
 
 def test_seats_and_options_are_bounded():
@@ -99,7 +78,7 @@ def test_no_card_is_ever_lost(seats):
     """BZ-24, and BZ-19: before every draw the pile holds one bomb less than seats live."""
     deck = Counter({card.code: GAME.count(card.code, seats) for card in GAME.cards})
     for number in range(5):
-        for now in playthrough(seats, number):
+        for now in playing.playthrough(GAME, {"duds_in_start_hand": number % 2 == 1}, seats, number):
             waiting = ["bomb"] if now.phase == "place_bomb" else []
             places = [now.pile, now.discard, waiting, *now.hands]
             assert sum(map(Counter, places), Counter()) == deck
@@ -111,7 +90,7 @@ def test_no_card_is_ever_lost(seats):
 def test_infos_are_true_and_views_with_the_pile_determine_the_state(seats):
     """3.6; and nothing else is remembered: the digest over views and hidden covers all there is."""
     for number in range(5):
-        for now in playthrough(seats, number):
+        for now in playing.playthrough(GAME, {"duds_in_start_hand": number % 2 == 1}, seats, number):
             table, owns, hidden = GAME.table(now), [GAME.own(now, seat) for seat in range(seats)], GAME.hidden(now)
             assert all(now.pile[entry.index] == entry.card for own in owns for entry in own.known)
             again = State(
@@ -132,7 +111,11 @@ def test_infos_are_true_and_views_with_the_pile_determine_the_state(seats):
 
 def test_decisions_of_a_seat_have_different_names():
     """`asked`: a turn, a phase and the moves made in it never come back."""
-    names = [(now.turn, GAME.asked(now, now.turn)) for now in playthrough(4, 1) if GAME.to_act(now)]
+    names = [
+        (now.turn, GAME.asked(now, now.turn))
+        for now in playing.playthrough(GAME, {"duds_in_start_hand": True}, 4, 1)
+        if GAME.to_act(now)
+    ]
     assert len(set(names)) == len(names)
 
 

@@ -1,5 +1,7 @@
 """Clever gedreht: what the scenario files do not reach, above all who is told what."""
 
+from functools import partial
+
 import pytest
 from msgspec.structs import replace
 
@@ -27,6 +29,7 @@ from engine.games.clever_gedreht import (
 )
 from engine.refusals import BadOptions, IllegalMove
 from engine.scenario import ScriptedChance
+from tests.games import playing
 
 GAME = CleverGedreht()
 
@@ -50,19 +53,8 @@ def state(seats=3, pile="1", discards="5", **changes) -> State:
     )
 
 
-def play(before: State, *moves, chance=()) -> tuple[State, list]:
-    """The state after the moves of the seats on turn, and what the last of them did."""
-    script = ScriptedChance(chance)
-    events: tuple = ()
-    for move in moves:
-        GAME.check(before, before.turn, move)
-        before, events = GAME.apply(before, before.turn, move, script)
-    assert script.left == 0
-    return before, list(events)
-
-
-def told(events, seat):
-    return GAME.told(events, seat)
+play = partial(playing.play, GAME)
+told = GAME.told
 
 
 @pytest.mark.parametrize("seats", [2, 3, 6])

@@ -1,6 +1,7 @@
 """Tom's Time Bluff: what the scenario files do not reach, above all who is told what, and when."""
 
 from collections import Counter
+from functools import partial
 from itertools import permutations
 from random import Random
 
@@ -43,7 +44,7 @@ from engine.games.toms_time_bluff import (
     Turned,
 )
 from engine.refusals import BadOptions, IllegalMove
-from engine.scenario import ScriptedChance
+from tests.games import playing
 
 GAME = TomsTimeBluff()
 
@@ -70,15 +71,7 @@ def state(*hands, draw_pile="A1 A2 A3 A4", tops="R1 R5 R12", options=None, **cha
     )
 
 
-def play(before: State, *moves, chance=()) -> tuple[State, tuple]:
-    """The state after the moves of the seats given, and what the last of them did."""
-    script = ScriptedChance(chance)
-    events: tuple = ()
-    for seat, move in moves:
-        GAME.check(before, seat, move)
-        before, events = GAME.apply(before, seat, move, script)
-    assert script.left == 0
-    return before, events
+play = partial(playing.play, GAME)
 
 
 def random_match(seed: int, seats: int, **options):
@@ -120,7 +113,7 @@ def test_sealed():
     challenged, told_challenged = play(before, (2, Challenge()))
     accepted, told_accepted = play(before, (2, Accept()))
 
-    assert told_challenged == told_accepted == (Answered(2),)
+    assert told_challenged == told_accepted == [Answered(2)]
     assert GAME.table(challenged) == GAME.table(accepted)
     assert GAME.table(challenged).answered == (2,)
     assert GAME.to_act(challenged) == GAME.to_act(accepted) == (1, 3)
@@ -159,7 +152,7 @@ def test_answer_once():
 def test_nearest_challenger():
     """The window closes at once when the nearest seat challenges; later wishes lapse unseen (check case 9)."""
     now, events = play(window(4), (3, Challenge()), (1, Challenge()))
-    assert events[:2] == (Answered(1), Challenged(1, 0, "R2", right=True))
+    assert events[:2] == [Answered(1), Challenged(1, 0, "R2", right=True)]
     assert now.answers == (None,) * 4
     assert GAME.table(now).answered == ()
     assert GAME.to_act(now) == (0,)
@@ -168,7 +161,7 @@ def test_nearest_challenger():
 def test_all_accept():
     """When nobody challenges the card stays hidden, and only its layer goes on knowing it."""
     now, events = play(window(3), (2, Accept()), (1, Accept()))
-    assert events == (Answered(1), Accepted(0))
+    assert events == [Answered(1), Accepted(0)]
     assert GAME.table(now).piles[0].cards[1] == Entry(None, None, 0)
     assert [len(GAME.own(now, seat).laid) for seat in range(3)] == [1, 0, 0]
     assert GAME.to_act(now) == (1,)
@@ -219,7 +212,7 @@ def test_revealed_is_cleared():
     now, _ = play(window(2), (1, Challenge()))
     assert GAME.table(now).revealed == "R2"
     now, events = play(now, (0, Place("G6")))
-    assert events == (Placed(0, 0, "G6", None),)
+    assert events == [Placed(0, 0, "G6", None)]
     assert (GAME.table(now).revealed, now.phase, now.turn, GAME.hidden(now).play) == (None, "hide", 1, None)
 
 
@@ -227,11 +220,11 @@ def test_wrong_vortex():
     """A hidden vortex under a joker is wrong; its challenger directs it before the layer takes the pile (case 3)."""
     before = state("vortex joker A7 A8 A9 A10 A11 A12", "S1", "S2 S3", draw_pile="cuckoo A1")
     now, events = play(before, (0, Hide(0, "vortex")), (0, Open("joker", 5)), (1, Challenge()))
-    assert events == (Answered(1), Challenged(1, 0, "vortex", right=False))
+    assert events == [Answered(1), Challenged(1, 0, "vortex", right=False)]
     assert (GAME.to_act(now), GAME.asked(now, 1)) == ((1,), ("vortex", 1, 0))
 
     now, events = play(now, (1, Direction("left")))
-    assert events[:2] == (HandsMoved(1, "left"), Replaced(0, 1, "cuckoo", ()))
+    assert events[:2] == [HandsMoved(1, "left"), Replaced(0, 1, "cuckoo", ())]
     assert now.hands == (("R1", "S2", "S3", "joker", "cuckoo"), ("A7", "A8", "A9", "A10", "A11", "A12"), ("S1",))
     assert (now.removed, now.phase, GAME.to_act(now)) == (1, "place", (1,))
 
@@ -287,7 +280,7 @@ def test_open_vortex_replaced():
         (0, Direction("right")),
         chance=[["kaputt", "A5", "cuckoo"]],
     )
-    assert events == (HandsMoved(0, "right"), Replaced(1, 2, "joker", ("cuckoo", "kaputt")))
+    assert events == [HandsMoved(0, "right"), Replaced(1, 2, "joker", ("cuckoo", "kaputt"))]
     assert (now.draw_pile, now.phase) == (("kaputt", "A5", "cuckoo"), "joker_hour")
     assert now.hands == (("S1",), ("S2", "S3"), ("A2",))
 
@@ -302,7 +295,7 @@ def test_beam_goes_out():
     now, events = play(before, (0, Hide(2, "A2")), (0, Partner("beam", "S9")), (0, Beam("A3", 1)))
     assert (len(events), now.phase) == (1, "challenge")
     now, events = play(now, (1, Accept()), (2, Accept()))
-    assert events == (Answered(2), Accepted(2), RoundEnded(0, (0, 2, 10)))
+    assert events == [Answered(2), Accepted(2), RoundEnded(0, (0, 2, 10))]
     assert GAME.result(now).winners == (0,)
     assert (GAME.to_act(now), GAME.legal(now, 0), GAME.asked(now, 0)) == ((), [], None)
 
@@ -321,7 +314,7 @@ def test_forgetting_runs_out():
     now, events = play(before, (0, Hide(0, "A2")), (0, Open("A3")), (0, EndTurn()))
     assert isinstance(events[0], Whispered)
     assert events[0].private == Drew(0, 1, "forgot", ("A1",))
-    assert events[1:] == (RoundEnded(None, (2, 1)),)
+    assert events[1:] == [RoundEnded(None, (2, 1))]
     assert GAME.result(now).scores == (11, 1)
 
 
@@ -353,13 +346,13 @@ def test_next_round():
     before = state("A2 A3", "S1 S2", draw_pile="A1 A5")
     deck = list(DECKS[True])
     now, events = play(before, (0, Hide(0, "A2")), (0, Open("A3")), (1, Accept()), chance=[deck])
-    assert events == (
+    assert events == [
         Answered(1),
         Accepted(0),
         RoundEnded(0, (0, 2)),
         RoundStarted(2, 0),
         *(Turned(place, f"R{place + 1}", ()) for place in range(3)),
-    )
+    ]
     assert (now.turn, now.totals, now.last_round.scores, now.laid) == (1, (0, 2), (0, 2), ((), ()))
 
 
