@@ -84,9 +84,11 @@ class TestLobby:
             await front.owner()
             match = await front.lobby(seats=3, clock=30_000)
             summary = json.loads(await front.store.lobby_entry(match))
-            assert (summary["match"], summary["open"], summary["clock"]) == (match, 3, 30_000)
+            assert (summary["match"], summary["clock"]) == (match, 30_000)
+            assert [seat["kind"] for seat in summary["seats"]] == ["open"] * 3
             await front.seated(match, 1)
-            assert json.loads(await front.store.lobby_entry(match))["open"] == 2
+            summary = json.loads(await front.store.lobby_entry(match))
+            assert [seat["kind"] for seat in summary["seats"]] == ["human", "open", "open"]
             await front.seated(match, 2)
             assert await front.store.lobby_entry(match) is None
 
