@@ -64,6 +64,7 @@ class Archiver:
         while not self._stopping.is_set():
             pause: float = self._settings.archive_every_s
             try:
+                await self._count()  # also by who only stands by, and although the storage refuses
                 async with self._leased() as mine:
                     if mine:
                         await self.all()
@@ -84,11 +85,15 @@ class Archiver:
         total = Pass(0, 0, 0)
         while not self._stopping.is_set():
             done = await self.batch(settle_ms=settle_ms)
+            await self._count()
             total = Pass(*(a + b for a, b in zip(total, done, strict=True)))
             if done.found == 0:
                 break
-        self._metrics.archive_waiting.set(await self._waiting.count(self._partitions))
         return total
+
+    async def _count(self) -> None:
+        """Show how many matches wait."""
+        self._metrics.archive_waiting.set(await self._waiting.count(self._partitions))
 
     async def batch(self, *, settle_ms: int = SETTLE_MS) -> Pass:
         """Archive some of what ended `settle_ms` ago or earlier. Raises what Redis and the storage raise."""

@@ -1,7 +1,8 @@
 """`python -m services.healthy [ROLE]`: exit with 0 if the service of this container is well, for its health check.
 
 ROLE is what the container runs, by default the argument of its first process: `match` is asked over gRPC, any other
-role for its metrics. Ports come from the same settings as the service's.
+role for its metrics. A match service that speaks TLS is asked for its metrics, too: its certificate is for the name by
+which clients know it, and it may want one of whoever asks. Ports come from the same settings as the service's.
 """
 
 import sys
@@ -18,7 +19,11 @@ TIMEOUT_S = 3.0
 
 def healthy(settings: Settings, role: str) -> bool:
     """Return whether the service of a role on this machine says that it is well, within three seconds."""
-    return _serves(settings.grpc_port) if role == "match" else _shows_metrics(settings.metrics_port)
+    if role != "match":
+        return _shows(settings, b"croupier_")
+    return (
+        _serves(settings.grpc_port) if settings.grpc_tls_cert is None else _shows(settings, b"\ncroupier_serving 1.0\n")
+    )
 
 
 def _serves(port: int) -> bool:
@@ -31,12 +36,12 @@ def _serves(port: int) -> bool:
     return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
-def _shows_metrics(port: int | None) -> bool:
-    if port is None:
+def _shows(settings: Settings, text: bytes) -> bool:
+    if settings.metrics_port is None:
         return False
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=TIMEOUT_S) as response:
-            return b"croupier_" in response.read()
+        with urllib.request.urlopen(f"http://127.0.0.1:{settings.metrics_port}/metrics", timeout=TIMEOUT_S) as response:
+            return text in response.read()
     except OSError:
         return False
 

@@ -19,6 +19,11 @@ END_TO_END_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0
 BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
+# A counter that is not shown before it has counted once has grown by nothing, says Prometheus. Alerts look at these.
+LEASE_CHANGES = ("taken", "given_back", "lost")
+ARCHIVE_FAILURES = ("unfit", "unverified", "changed", "storage")
+
+
 class Endpoint:
     """A running Prometheus endpoint, at `/metrics`; a context manager that closes it."""
 
@@ -57,6 +62,8 @@ class Metrics:
         self.views_published = self._counter("views_published", "Views published, repeats included.")
         self.conflicts = self._counter("conflicts", "Commits that lost a race and were decided again.")
         self.lease_changes = self._counter("lease_changes", "Partitions taken, given back and lost.", "change")
+        for change in LEASE_CHANGES:
+            self.lease_changes.labels(change)
         self.replay_mismatches = self._counter("replay_mismatches", "Journals that did not replay to their digests.")
         self.internal_errors = self._counter("internal_errors", "Exceptions while deciding a command.")
         self.nats_logins = self._counter("nats_logins", "Connections to NATS asked about, by result.", "result")
@@ -68,6 +75,8 @@ class Metrics:
             "Times that matches could not be archived: unfit, unverified, changed, storage.",
             "reason",
         )
+        for reason in ARCHIVE_FAILURES:
+            self.archive_failures.labels(reason)
 
         self.commit_seconds = self._histogram("commit_seconds", "One pipeline of commits.", COMMIT_BUCKETS)
         self.end_to_end_seconds = self._histogram(
@@ -77,7 +86,8 @@ class Metrics:
 
         self.intake_lag = self._gauge("intake_lag", "Commands waiting in all partitions owned.")
         self.intake_lag_max = self._gauge("intake_lag_max", "Commands waiting in the fullest partition owned.")
-        self.partitions_owned = self._gauge("partitions_owned", "Partitions owned.")
+        self.partitions_owned = self._gauge("partitions_owned", "Partitions owned, by leases that have not run out.")
+        self.serving = self._gauge("serving", "Whether a match or auth service reaches what it needs: 1 or 0.")
         self.cached_matches = self._gauge("cached_matches", "Matches in memory.")
         self.archive_waiting = self._gauge("archive_waiting", "Matches that wait for the archive.")
         self.open_streams = self._gauge("open_streams", "Open gRPC streams, by method.", "method")

@@ -5,6 +5,8 @@ The epoch of a lease fences off whoever has lost it without noticing, so nothing
 
 import asyncio
 import contextlib
+import math
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -60,6 +62,9 @@ class Leases:
         self.held: dict[int, Held] = {}
         self.lost: Callable[[Held], None] = lambda _held: None
         self.stopping = asyncio.Event()
+        self._renewed = -math.inf
+        """When all leases held were renewed, or about to be, by the monotonic clock in seconds."""
+        metrics.partitions_owned.set_function(self._owned)
         self._idle_since: float | None = None
         """Since when this worker can do nothing with what it owns (time of the running loop)."""
         self._aside = False
@@ -95,8 +100,10 @@ class Leases:
         """Renew all leases and move one step towards an even share."""
         if self._aside:
             return
+        began = time.monotonic()
         for lease in await self._store.leases.renew(self._worker, [held.lease for held in self.held.values()]):
             self.drop(lease, "lost")
+        self._renewed = began
         live = await self._store.leases.heartbeat(self._worker)
         wanted = share(self._settings.partitions, self._worker, live)
         keep = sorted(self.held)[:wanted]
@@ -105,7 +112,13 @@ class Leases:
         if len(self.held) < wanted:
             free = [p for p in await self._store.leases.free(self._settings.partitions) if p not in self.held]
             await self._acquire(free[: wanted - len(self.held)])
-        self._metrics.partitions_owned.set(len(self.held))
+
+    def _owned(self) -> int:
+        """Return how many partitions are owned for certain; called by the thread that shows metrics.
+
+        None once a lease has gone by without a renewal: Redis is away, or this worker hangs, and others may own them.
+        """
+        return len(self.held) if time.monotonic() - self._renewed < self._settings.lease_ms / 1000 else 0
 
     async def _acquire(self, partitions: list[int]) -> None:
         leases = await self._store.leases.acquire(self._worker, partitions)
@@ -150,7 +163,6 @@ class Leases:
             self._aside = True
             log.warning("stepped_back", partitions=len(self.held))
             await self.close()
-            self._metrics.partitions_owned.set(len(self.held))
 
     def come_back(self) -> None:
         """Take part again, from the next round on."""

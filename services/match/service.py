@@ -53,6 +53,7 @@ class Front:
         self._service = MatchService(settings, store, past, self._courier, self._views, tokens, metrics)
         self._health = health.aio.HealthServicer()
         self._healthy = False
+        self._shown = metrics.serving
         self._tasks: list[asyncio.Task[None]] = []
         self._server = grpc.aio.server(
             maximum_concurrent_rpcs=settings.max_calls,
@@ -90,6 +91,7 @@ class Front:
         """Take no more calls, let those in flight end within `drain_s`, and stop."""
         await tasks.end(self._tasks)
         await self._health.enter_graceful_shutdown()
+        self._shown.set(False)
         self._service.stop()
         await self._server.stop(self._settings.drain_s)
         await self._courier.close()
@@ -103,6 +105,7 @@ class Front:
         was, self._healthy = self._healthy, await self._is_healthy()
         if was != self._healthy:
             log.info("health_changed", serving=self._healthy)
+        self._shown.set(self._healthy)
         status = health_pb2.HealthCheckResponse
         for service in ("", NAME):
             await self._health.set(service, status.SERVING if self._healthy else status.NOT_SERVING)

@@ -1,6 +1,8 @@
 """The files in `deploy/` fit each other, the settings and the metrics, as far as can be seen without a cluster."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from services.settings import PREFIX, Settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 OPERATIONS = DEPLOY.parent / "docs" / "operations.md"
+PROMTOOL = shutil.which("promtool")
 ROLES = {"match", "engine", "auth"}
 
 
@@ -48,6 +51,21 @@ def test_operators_can_read_what_an_alert_means_and_what_to_do(rule):
     assert rule["labels"]["severity"] in {"critical", "warning"}
     assert rule["annotations"]["summary"]
     assert f"### {rule['alert']}\n" in OPERATIONS.read_text()
+
+
+def test_for_every_alert_it_is_written_down_when_it_fires_and_when_not():
+    tests = yaml.safe_load((DEPLOY / "prometheus/alerts.test.yml").read_text())["tests"]
+    cases = [case for test in tests for case in test["alert_rule_test"]]
+    names = {rule["alert"] for rule in alerts()}
+    assert {case["alertname"] for case in cases if "exp_alerts" in case} == names
+    assert {case["alertname"] for case in cases if "exp_alerts" not in case} == names
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="Prometheus' own promtool is not on PATH")
+def test_alerts_fire_when_they_should_by_the_word_of_prometheus():
+    command = [str(PROMTOOL), "test", "rules", str(DEPLOY / "prometheus/alerts.test.yml")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_prometheus_asks_every_service_that_counts():

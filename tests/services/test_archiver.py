@@ -323,6 +323,52 @@ def test_only_one_works_and_another_takes_over_when_it_is_gone(redis_url, tmp_pa
     all_out(tmp_path, MATCHES[:4])
 
 
+def test_what_waits_is_shown_while_the_storage_refuses_by_who_works_and_by_who_stands_by(
+    redis_url, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(archivers, "STANDBY_S", 0.05)
+    monkeypatch.setattr(archivers, "SETTLE_MS", 0)
+    folder = tmp_path / "archive"
+    folder.write_text("not a folder")
+    put(redis_url, MATCHES[:20])
+
+    async def two():
+        changes = {"archive_every_s": 1, "archive_batch": 4}
+        async with (
+            archiver(redis_url, Folder(folder), **changes) as first,
+            archiver(redis_url, Folder(folder), **changes) as second,
+        ):
+            working = [asyncio.create_task(one.run()) for one in (first, second)]
+            await until(lambda: {count(one, "archive_waiting") for one in (first, second)} == {20})
+            folder.unlink()
+            await until(lambda: {count(one, "archive_waiting") for one in (first, second)} == {0})
+            first.stop()
+            second.stop()
+            await asyncio.gather(*working)
+
+    asyncio.run(two())
+    all_out(folder, MATCHES[:20])
+
+
+def test_what_waits_is_shown_after_every_batch(redis_url, tmp_path):
+    put(redis_url, MATCHES)
+    shown: list[float] = []
+
+    async def all_of_them():
+        async with archiver(redis_url, Folder(tmp_path), archive_batch=16) as one:
+            batch = one.batch
+
+            async def watched(**options):
+                shown.append(count(one, "archive_waiting"))
+                return await batch(**options)
+
+            one.batch = watched
+            await one.all(settle_ms=0)
+
+    asyncio.run(all_of_them())
+    assert shown == [0, 24, 8, 0]
+
+
 def test_outages_of_redis_and_of_the_folder_are_waited_out(tmp_path, monkeypatch):
     monkeypatch.setattr(archivers, "STANDBY_S", 0.05)
     monkeypatch.setattr(archivers, "SETTLE_MS", 0)

@@ -1,9 +1,13 @@
 """The auth service on real NATS servers with the configuration that is handed out to operators."""
 
+import asyncio
+import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -12,10 +16,12 @@ from services.auth import nats_jwt
 from services.auth.callout import Callout
 from services.auth.nats_jwt import CurveKey, Issuer, NotNatsToken
 from services.auth.rights import SERVICES
+from services.auth.service import serve
 from services.bus import Access, Bus
 from services.commands import ANSWERS_TO_MATCH, match_id, view_subject
 from services.local import NatsServer, nats_program
 from services.metrics import Metrics
+from services.settings import load
 from services.tokens import SeatClaim, Tokens
 from tests.services.front import in_loop, until
 
@@ -103,6 +109,38 @@ async def test_a_fresh_token_is_asked_for_when_the_old_one_is_refused(keys, tmp_
         await until(lambda: len(tokens) == 2 and seat.connected and seat.generation > first)
         await seat.close()
         await auth.close()
+
+
+@in_loop
+async def test_the_service_shows_whether_nats_can_ask_it(keys, tmp_path):
+    settings = {name: keys[f"CROUPIER_NATS_{name.upper()}"] for name in ("issuer_seed", "curve_seed")}
+    said: list[dict[str, object]] = []
+    with NatsServer(tmp_path, config_extra=(DEPLOY / "nats_access.conf").read_text()) as server:
+        service = asyncio.create_task(
+            serve(
+                load(
+                    nats_url=server.url, nats_user="auth", nats_password=keys["NATS_AUTH_PASSWORD"], metrics_port=0,
+                    token_key="k" * 32, **{f"nats_{name}": seed for name, seed in settings.items()},
+                ),
+                said.append,
+            )
+        )  # fmt: skip
+        await until(lambda: said)
+
+        async def serving() -> str:
+            page = await asyncio.to_thread(lambda: urllib.request.urlopen(str(said[0]["metrics"]), timeout=5).read())
+            return next(line for line in page.decode().splitlines() if line.startswith("croupier_serving "))
+
+        async def shows(value: str) -> bool:
+            return await serving() == f"croupier_serving {value}"
+
+        await until(lambda: shows("1.0"))
+        server.kill()
+        await until(lambda: shows("0.0"))
+        server.start()
+        await until(lambda: shows("1.0"))
+        os.kill(os.getpid(), signal.SIGTERM)
+        await service
 
 
 # --- questions that no server asks -----------------------------------------------------------------------------------

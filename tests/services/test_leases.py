@@ -235,6 +235,20 @@ async def test_one_whose_redis_goes_away_before_its_first_look_at_the_leases_wai
 
 
 @in_loop
+async def test_who_cannot_renew_its_leases_says_that_it_owns_nothing(tmp_path, nats_url):
+    """Or nobody who watches would learn that Redis is away, and what two workers say would add up to too much."""
+    with RedisServer(tmp_path) as server:
+        async with intake(server.url, nats_url) as front:
+            running = await front.owner()
+            await until(lambda: running.count("partitions_owned") == front.settings.partitions)
+            server.kill()
+            await until(lambda: running.count("partitions_owned") == 0)
+            assert running.count("lease_changes_total", change="lost") == 0, "nobody has told it so yet"
+            server.start()
+            await until(lambda: running.count("partitions_owned") == front.settings.partitions)
+
+
+@in_loop
 async def test_a_clock_of_redis_that_has_jumped_is_noticed_although_nothing_is_due(redis_url, nats_url):
     """Or what comes due from then on would wait for as long as the jump was."""
     async with intake(redis_url, nats_url) as front:

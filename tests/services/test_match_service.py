@@ -45,9 +45,11 @@ def test_it_serves_only_while_redis_and_nats_are_there(tmp_path):
         async def run():
             async with serving(settings_for(redis.url, nats.url)) as served:
                 assert await health_of(served.channel) == await health_of(served.channel, "") == HEALTH.SERVING
+                assert served.count("serving") == 1
                 nats.pause()
                 nats.kill()
                 await until_health(served.channel, HEALTH.NOT_SERVING)
+                assert served.count("serving") == 0, "it counts for who watches as for who calls"
                 nats.start()
                 await until_health(served.channel, HEALTH.SERVING)
                 redis.kill()

@@ -30,6 +30,13 @@ def test_the_endpoint_shows_what_was_counted():
     assert "croupier_replay_mismatches_total 0.0" in lines
 
 
+def test_what_alerts_watch_is_shown_before_it_has_happened():
+    """Prometheus takes the first value of a series for where it began: 32 leases lost at once would be none."""
+    registry = Metrics().registry
+    assert registry.get_sample_value("croupier_lease_changes_total", {"change": "lost"}) == 0
+    assert registry.get_sample_value("croupier_archive_failures_total", {"reason": "storage"}) == 0
+
+
 def test_two_instances_count_apart():
     first, second = Metrics(), Metrics()
     first.conflicts.inc()
