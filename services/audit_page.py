@@ -1,9 +1,10 @@
-"""The report of an audit as one HTML page that needs nothing else: it can be mailed, kept, and opened years later."""
+"""The report of an audit as one HTML page."""
 
 from collections import Counter
 from html import escape
 
 from services.audit_report import CLASSES, Line, Report
+from services.report_page import document, tiles, verdict
 
 SHOWN = 1000
 """Findings that are listed; all are in the JSON report."""
@@ -24,22 +25,7 @@ TITLES = {
 }
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --dim: #5c6670; --paper: #fbfbf9; --card: #fff; --edge: #e3e4e0;
-  --good: #2f7d4f; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8e9eb; --dim: #9aa3ad; --paper: #15181c; --card: #1d2126;
-  --edge: #31373e; --good: #6fc398; --bad: #f28b82; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 1080px; margin: 0 auto; padding: 32px 20px 64px; }
-h1 { font-size: 24px; margin: 0; } h2 { font-size: 16px; margin: 32px 0 8px; } .dim, th { color: var(--dim); }
-.verdict { margin: 18px 0; padding: 10px 14px; border: 1px solid; border-radius: 6px; font-weight: 600; }
-.good { color: var(--good); } .bad { color: var(--bad); }
-.tiles { display: grid; gap: 14px; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); }
-.tile { padding: 12px 16px; background: var(--card); border: 1px solid var(--edge); border-radius: 8px; }
-.tile b { display: block; font-size: 25px; font-variant-numeric: tabular-nums; } .tile span { color: var(--dim); }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; vertical-align: top; padding: 4px 14px 4px 0; border-bottom: 1px solid var(--edge); }
-th { font-weight: 500; } td.number { text-align: right; } td.wrap { overflow-wrap: anywhere; min-width: 12em; }
+td { vertical-align: top; } td.number { text-align: right; } td.wrap { overflow-wrap: anywhere; min-width: 12em; }
 """
 
 
@@ -47,29 +33,21 @@ def page(found: Report) -> str:
     """Return the page: counts, findings by class, journals by rules, and every finding (at most `SHOWN`)."""
     bad = [line for line in found.journals if line.finding]
     total = len(found.journals)
-    verdict = (
-        f'<div class="verdict bad">{found.different:,} of {total:,} journals differ</div>'
-        if bad
-        else f'<div class="verdict good">no fault in {total:,} journals</div>'
-    )
-    tiles = {
+    text = f"{found.different:,} of {total:,} journals differ" if bad else f"no fault in {total:,} journals"
+    figures = {
         "journals": total,
         "entries": found.entries,
         "verified": found.verified,
         "consistent": found.consistent,
         "different": found.different,
     }
-    shown = "".join(f'<div class="tile"><b>{value:,}</b><span>{name}</span></div>' for name, value in tiles.items())
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Audit of {total:,} journals</title><style>{STYLE}</style></head><body><main>
-<h1>Audit of {total:,} journals</h1>
+    title = f"Audit of {total:,} journals"
+    body = f"""<h1>{title}</h1>
 <div class="dim">verified: the last hash is the one that was given. consistent: without fault, but without a last hash
 from elsewhere a journal made anew cannot be told from the played one.</div>
-{verdict}<div class="tiles">{shown}</div>
-{_classes(found)}{_rules(found)}{_findings(bad)}
-</main></body></html>
-"""
+{verdict(text, good=not bad)}{tiles({name: f"{value:,}" for name, value in figures.items()})}
+{_classes(found)}{_rules(found)}{_findings(bad)}"""
+    return document(title, body, STYLE)
 
 
 def _classes(found: Report) -> str:

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: it can be mailed, kept, and opened years later."""
+"""The report of a load as one HTML page."""
 
 import math
 from html import escape
@@ -8,37 +8,20 @@ from hdrh.histogram import HdrHistogram
 from services.load import plot
 from services.load.figures import Latency
 from services.load.report import Report, remarks, settings, shape
+from services.report_page import document, tiles, verdict
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --dim: #5c6670; --paper: #fbfbf9; --card: #ffffff; --edge: #e3e4e0;
-  --a: #2563a8; --b: #c2571a; --good: #2f7d4f; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8e9eb; --dim: #9aa3ad; --paper: #15181c; --card: #1d2126;
-  --edge: #31373e; --a: #6aa7e8; --b: #f0935a; --good: #6fc398; --bad: #f28b82; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 1080px; margin: 0 auto; padding: 32px 20px 64px; }
-h1 { font-size: 24px; margin: 0 0 2px; } h2 { font-size: 16px; margin: 32px 0 8px; }
-.dim, figcaption, .tile span { color: var(--dim); }
-.verdict { margin: 18px 0; padding: 10px 14px; border: 1px solid; border-radius: 6px; font-weight: 600; }
-.good { color: var(--good); } .bad { color: var(--bad); }
-.tiles, .plots { display: grid; gap: 14px; }
-.tiles { grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); }
-.plots { grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); margin-top: 14px; }
-.tile, figure { margin: 0; padding: 12px 16px; background: var(--card); border: 1px solid var(--edge);
-  border-radius: 8px; }
-.tile b { display: block; font-size: 25px; font-weight: 650; font-variant-numeric: tabular-nums; }
-.tile span { font-size: 13px; }
-figcaption b { color: var(--ink); }
+.plots { display: grid; gap: 14px; grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr));
+  margin-top: 14px; }
+figure { margin: 0; padding: 12px 16px; background: var(--card); border: 1px solid var(--edge); border-radius: 8px; }
+figcaption { color: var(--dim); } figcaption b { color: var(--ink); }
 svg { display: block; width: 100%; height: auto; margin-top: 6px; overflow: visible; }
 svg text { fill: var(--dim); font-size: 12px; font-variant-numeric: tabular-nums; }
 svg rect { fill: var(--a); }
 svg .grid { stroke: var(--edge); } svg polyline { fill: none; stroke-width: 2; stroke-linejoin: round; }
 .legend { font-size: 13px; } .legend span { margin-right: 14px; white-space: nowrap; }
 .legend i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 5px; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 4px 14px 4px 0; border-bottom: 1px solid var(--edge); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; } th { color: var(--dim); font-weight: 500; }
+th, td { text-align: right; white-space: nowrap; } th:first-child, td:first-child { text-align: left; }
 ul { padding-left: 20px; margin: 8px 0; } li { overflow-wrap: anywhere; white-space: pre-line; }
 @media (max-width: 560px) { h1 { font-size: 20px; } svg text { font-size: 19px; } }
 """
@@ -48,15 +31,12 @@ def page(found: Report) -> str:
     """Return the page."""
     plan = found.plan
     first, over, server, *label = shape(found)
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Load test: {escape(plan.game)}, {plan.matches:,} matches</title><style>{STYLE}</style></head><body><main>
-<h1>{escape(first)}</h1>
+    body = f"""<h1>{escape(first)}</h1>
 {"".join(f'<div class="dim">{escape(line)}</div>' for line in (f"server: {server}", *label, f"over {over}"))}
 <div class="dim">{found.seconds:.1f} s measured after {plan.warm_up:g} s of warm-up, {escape(found.at)}</div>
 {_verdict(found)}
 {_notes(found)}
-<div class="tiles">{_tiles(found)}</div>
+{_tiles(found)}
 <div class="plots">{_plots(found)}</div>
 <h2>Latency, ms</h2>
 <div class="scroll">{_latency(found)}</div>
@@ -67,20 +47,18 @@ def page(found: Report) -> str:
 <h2>Who played</h2>
 <div class="scroll">{_workers(found)}</div>
 <h2>The plan</h2>
-<div class="scroll">{_table([], [(name, str(value)) for name, value in settings(plan).items()])}</div>
-</main></body></html>
-"""
+<div class="scroll">{_table([], [(name, str(value)) for name, value in settings(plan).items()])}</div>"""
+    return document(f"Load test: {plan.game}, {plan.matches:,} matches", body, STYLE)
 
 
 def _verdict(found: Report) -> str:
     checked = found.checked
-    tone = "good" if found.good else "bad"
     text = (
         f"{checked.matches:,} journals with {checked.moves:,} promised moves: {checked.lost} lost, "
         f"{checked.duplicated} duplicated, {checked.diverged} diverged, {checked.unchecked} unchecked; "
         f"{checked.verified:,} verified"
     )
-    return f'<div class="verdict {tone}">{escape(text)}</div>'
+    return verdict(text, good=found.good)
 
 
 def _notes(found: Report) -> str:
@@ -90,14 +68,15 @@ def _notes(found: Report) -> str:
 
 
 def _tiles(found: Report) -> str:
-    tiles = [
-        (f"{found.moves_per_s:,.0f}", "moves a second"),
-        (f"{found.view.p50:,.1f} ms", "move to every view, p50"),
-        (f"{found.view.p99:,.1f} ms", "move to every view, p99"),
-        (f"{found.server_us:,.0f} µs" if found.cpu_us else "–", "CPU of the server a move"),
-        (f"{found.client_us:,.0f} µs", "CPU of this client a move"),
-    ]
-    return "".join(f'<div class="tile"><b>{value}</b><span>{name}</span></div>' for value, name in tiles)
+    return tiles(
+        {
+            "moves a second": f"{found.moves_per_s:,.0f}",
+            "move to every view, p50": f"{found.view.p50:,.1f} ms",
+            "move to every view, p99": f"{found.view.p99:,.1f} ms",
+            "CPU of the server a move": f"{found.server_us:,.0f} µs" if found.cpu_us else "–",
+            "CPU of this client a move": f"{found.client_us:,.0f} µs",
+        }
+    )
 
 
 def _plots(found: Report) -> str:
