@@ -5,6 +5,11 @@
    every entry, prompts, the clock's moves, and the result. It does not think for computer players: whether a move by
    `bot` is the one that this player makes there, `croupier audit` says. docs/fairness.md explains all of it.
 
+   To check what it says of one game, read the game's section beside its rules of record: a clause's number stands where
+   it is applied. The sections, in this order: bytes; hashes; Ed25519; CROUPIER-RNG-1; what the games have in common;
+   Timo's Twist, Bombenziehen, Bluffing Billionaires, Clever gedreht, Tom's Time Bluff; faults, options and game codes;
+   lines; the match, entry by entry; the verdict; the command line.
+
    In Node:     node verify.js FILE...            (node verify.js --help)
                 const { verify } = require("./verify.js")
    In browsers: <script src="verify.js"></script>, then CroupierVerify.verify(bytes)
@@ -363,6 +368,8 @@
   const each = (count, make) => Array.from({ length: count }, (_, i) => make(i));
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const added = (a, b) => a.map((number, i) => number + b[i]);
+  const sizes = (hands) => hands.map((hand) => hand.length);
+  const where = (count, holds) => each(count, (i) => i).filter(holds);
   const inHands = (hands) => hands.map((cards) => ({ cards: cards.slice() }));
   const byOrder = (codes) => {
     const order = new Map(codes.map((code, i) => [code, i]));
@@ -398,7 +405,7 @@
     const colorOf = (card) => (black(card) ? null : card.split("-")[0]);
     const symbolOf = (card) => card.split("-").pop();
     const valueOf = (card) => (black(card) ? 50 : /^\d$/.test(symbolOf(card)) ? Number(symbolOf(card)) : 20);
-    const top = (s) => s.discards[s.discards.length - 1];
+    const top = (s) => s.discards.at(-1);
     const next = (s, steps = 1) => (s.turn + steps * s.direction + 2 * s.hands.length) % s.hands.length;
 
     function playable(s, card) {
@@ -550,7 +557,7 @@
       table: (s) => ({
         ...{ round: s.round, dealer: s.dealer, turn: s.turn, phase: s.phase, direction: s.direction, top: top(s) },
         ...{ color: s.color, pending: s.pending, draw_pile: s.pile.length, discard_pile: s.discards.length },
-        ...{ hand_sizes: s.hands.map((hand) => hand.length), totals: s.totals, timo_window: s.window },
+        ...{ hand_sizes: sizes(s.hands), totals: s.totals, timo_window: s.window },
         ...{ last_round: s.last },
       }),
       own: (s, seat) => ({ hand: s.hands[seat], drawn: seat === s.turn ? s.drawn : null }),
@@ -699,7 +706,7 @@
       table: (s) => ({
         ...{ turn: s.turn, phase: s.phase, owed: s.owed, pile: s.pile.length },
         ...{ bombs: s.pile.filter((card) => card === "bomb").length, alive: s.alive, shields: s.shields },
-        ...{ hand_sizes: s.hands.map((hand) => hand.length), discard: s.discard, out: s.out },
+        ...{ hand_sizes: sizes(s.hands), discard: s.discard, out: s.out },
       }),
       own: (s, seat) => ({ hand: s.hands[seat], known: s.infos[seat] }),
       hidden: (s) => ({ pile: s.pile }),
@@ -737,7 +744,7 @@
       }
       const most = Math.max(...points);
       const richest = Math.max(...allCoins.filter((_, seat) => points[seat] === most)); // BB-18
-      const winners = each(n, (seat) => seat).filter((i) => points[i] === most && allCoins[i] === richest);
+      const winners = where(n, (i) => points[i] === most && allCoins[i] === richest);
       return Object.assign(s, { points, coins: allCoins, last, result: { scores: points, winners } });
     }
 
@@ -750,7 +757,7 @@
       s.hands[seat] = drop(s.hands[seat], card);
       if (s.lying[seat] !== null) s.unseen[seat] = sorted([...s.unseen[seat], s.lying[seat]]); // BB-6
       s.lying[seat] = card;
-      const voters = each(s.hands.length, (i) => i).filter((other) => other !== seat && s.lying[other] !== null);
+      const voters = where(s.hands.length, (other) => other !== seat && s.lying[other] !== null);
       if (!s.hands[seat].length) return endGame(s, chance); // BB-9
       if (!voters.length) return beginTurn(s, seat + 1, chance);
       return Object.assign(s, { phase: "vote", voters, votes: [], revealed: [] });
@@ -810,7 +817,7 @@
       },
       table: (s) => ({
         ...{ game: s.game, start: s.start, turn: s.turn, phase: s.phase },
-        ...{ hand_sizes: s.hands.map((hand) => hand.length), on_table: s.lying.map((card) => card !== null) },
+        ...{ hand_sizes: sizes(s.hands), on_table: s.lying.map((card) => card !== null) },
         ...{ voters: s.voters, answered: s.answers.map((vote) => vote.seat), votes: s.votes, revealed: s.revealed },
         bonus: s.bonus.map((cards) => ({ cards })),
         discards: s.seen.map((known, seat) => ({ known, hidden: s.unseen[seat].length })),
@@ -831,7 +838,7 @@
     const NUMBERS = [..."123456789"];
     const DECK = [...NUMBERS, "flip", "swap"].flatMap((code) => repeat(code, 10)); // CG-2
     const valueOf = (card) => (NUMBERS.includes(card) ? Number(card) : 0);
-    const slots = (grid) => each(grid.length, (slot) => slot).filter((slot) => grid[slot]);
+    const slots = (grid) => where(grid.length, (slot) => grid[slot]);
     const inHand = (s) => s.taken || s.drawn;
     const more = (grid, a, b) => valueOf(grid[a]) > valueOf(grid[b]);
     const lowest = (grid) => slots(grid).reduce((best, slot) => (more(grid, best, slot) ? slot : best));
@@ -881,7 +888,7 @@
         return deal(s.options, s.round + 1, (s.dealer + 1) % totals.length, totals, last, chance);
       }
       const best = Math.max(...totals); // CG-4
-      const winners = each(totals.length, (seat) => seat).filter((seat) => totals[seat] === best);
+      const winners = where(totals.length, (seat) => totals[seat] === best);
       return Object.assign(s, { totals, last, result: { scores: totals, winners } });
     }
 
@@ -912,7 +919,7 @@
           case "draw":
             return s.phase === "source";
           case "take": // CG-5
-            return s.phase === "source" && NUMBERS.includes(s.discards[s.discards.length - 1]);
+            return s.phase === "source" && NUMBERS.includes(s.discards.at(-1));
           case "use":
             return ["use", "decide"].includes(s.phase) && mine() && ["open", "turned"].includes(move.face);
           case "reject": // CG-6
@@ -966,7 +973,7 @@
       table: (s) => ({
         ...{ round: s.round, dealer: s.dealer, turn: s.turn, phase: s.phase },
         grids: s.open.map((cards) => ({ cards })),
-        ...{ top: s.discards.length ? s.discards[s.discards.length - 1] : null, taken: s.taken },
+        ...{ top: s.discards.at(-1) ?? null, taken: s.taken },
         ...{ draw_pile: s.pile.length, discard_pile: s.discards.length, finisher: s.finisher, totals: s.totals },
         ...{ last_round: s.last },
       }),
@@ -1194,7 +1201,7 @@
         return deal(s.options, s.round + 1, left(s, s.dealer), totals, last, chance); // TB-5
       }
       const least = Math.min(...totals);
-      const winners = each(totals.length, (seat) => seat).filter((seat) => totals[seat] === least);
+      const winners = where(totals.length, (seat) => totals[seat] === least);
       return Object.assign(s, { totals, last, result: { scores: totals, winners } });
     }
 
@@ -1235,7 +1242,7 @@
           break;
         case "name_hour": {
           const pile = s.piles[s.play.place];
-          pile[pile.length - 1].hour = move.hour;
+          pile.at(-1).hour = move.hour;
           drawStep(s, chance);
           break;
         }
@@ -1347,8 +1354,8 @@
       table: (s) => ({
         ...{ round: s.round, dealer: s.dealer, turn: s.turn, phase: s.phase },
         ...{ piles: s.piles.map((cards) => ({ cards })), draw_pile: s.pile.length },
-        ...{ hand_sizes: s.hands.map((hand) => hand.length), totals: s.totals, skips: s.skips, removed: s.removed },
-        answered: each(s.answers.length, (seat) => seat).filter((seat) => s.answers[seat] !== null),
+        ...{ hand_sizes: sizes(s.hands), totals: s.totals, skips: s.skips, removed: s.removed },
+        answered: where(s.answers.length, (seat) => s.answers[seat] !== null),
         ...{ revealed: s.revealed, last_round: s.last },
       }),
       own: (s, seat) => ({ hand: s.hands[seat], laid: s.laid[seat], answer: s.answers[seat] }),
