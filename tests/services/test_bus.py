@@ -10,8 +10,8 @@ import pytest
 from services import bus as module
 from services.bus import Bus, BusDown, Connection, NoAnswer
 from services.local import NatsServer, free_port
-from services.local_clusters import NatsCluster
 from tests.attacks.spy import Tap
+from tests.clusters import NatsCluster
 from tests.services.front import PATIENCE_S, in_loop, until
 
 
