@@ -370,12 +370,12 @@ class Worker:
     async def _suspect(self) -> None:
         """After an outage nothing in memory is trusted to be published, and clocks get their grace."""
         self._ahead = []
+        self._matches.clear()  # before anything is awaited: a question must not be answered from what is undecided
         if self._publishing is not None:
             publishing, self._publishing = self._publishing, None
             publishing.cancel()
             await asyncio.gather(publishing, return_exceptions=True)
         now = self.leases.now()
-        self._matches.clear()
         for held in self.leases.held.values():
             held.reread, held.since, held.next_due = True, now, 0
 

@@ -157,7 +157,8 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     @unary
     async def KickSeat(self, request: pb.KickSeatRequest, context: Context) -> pb.KickSeatResponse:
         match = self._hosted(request.host_token)
-        tenure = request.tenure if request.HasField("tenure") else None
+        # A command may be decided twice: without its tenure the second time would hit whoever has sat down since.
+        tenure = request.tenure if request.HasField("tenure") else await self._tenure(match, request.seat, context)
         receipt = await self._do(Kick(match, request.seat, tenure), context, seat=request.seat)
         return pb.KickSeatResponse(version=receipt.version)
 
@@ -318,6 +319,11 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         bind_contextvars(seat=joined.seat)
         view = await self._view_of(joined, Viewer(match, joined.seat, joined.tenure), context)
         return SeatClaim(match, joined.seat, joined.tenure, view.rules.split("/")[0]), view
+
+    async def _tenure(self, match: str, seat: int, context: Context) -> int:
+        """Return the tenure that holds a seat now, -1 if none does."""
+        view = wire.view_from_json((await self._views.ask(Viewer(match), None, self._patience(context))).view)
+        return next((info.tenure for info in view.seats if info.seat == seat and info.HasField("tenure")), -1)
 
     def _known(self, match: str) -> str:
         bind_contextvars(match=checks.known_match(match, self._settings.partitions))

@@ -98,6 +98,8 @@ class Store:
         too; after an error nobody has it in hand, and it may be delivered again.
         """
         stays = WAITS if self._settings.archive else self._settings.retention_s
+        if self.intake.acknowledging and (due := {member for commit in commits for member in commit.due}):
+            self.intake.due_again(due)
         calls = together(commits, cluster=self._settings.redis_cluster)
         commands = [commit_call(worker, [commits[number] for number in numbers], stays) for numbers in calls]
         partitions = [commits[numbers[0]].lease.partition for numbers in calls]

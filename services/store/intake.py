@@ -14,6 +14,8 @@ from services.store.servers import Servers, no_partition_away
 
 START = "0-0"
 """Before the first command of every intake."""
+MIN_ARGUMENTS = 2
+"""A command that acknowledges has more: behind its name and its key stands what goes."""
 
 
 class Delivery(Struct, frozen=True, gc=False):
@@ -168,6 +170,11 @@ class Intake:
             by_partition.setdefault(delivery.partition, []).append(delivery.id)
         self._acknowledging += [(at, ("XDEL", moves_key(at), *ids)) for at, ids in by_partition.items()]
         self._acknowledging += [(at, ("ZREM", due_key(at), *members)) for at, members in settled.items() if members]
+
+    def due_again(self, members: Collection[str]) -> None:
+        """Let `acknowledge_later` remove none of these members of `due`: a commit adds them anew."""
+        kept = [(at, [part for part in command if part not in members]) for at, command in self._acknowledging]
+        self._acknowledging = [(at, command) for at, command in kept if len(command) > MIN_ARGUMENTS]
 
     @property
     def acknowledging(self) -> bool:

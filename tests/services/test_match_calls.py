@@ -9,7 +9,7 @@ import pytest
 from croupier.v1 import match_service_pb2 as pb
 from engine import journal
 from engine.match import load as fold
-from services.commands import match_id
+from services.commands import Kick, match_id
 from services.match import lobby
 from services.match.past import rematch_id
 from services.settings import Settings
@@ -216,6 +216,35 @@ def test_the_host_kicks_and_starts_and_nobody_else_does(settings):
             shown = await view(served, seats[2].token)
             assert [info.plays_as for info in shown.seats if info.HasField("plays_as")] == [0, 1]
             assert await reason(served.stub.KickSeat(pb.KickSeatRequest(host_token=host, seat=0))) == "MATCH_STARTED"
+
+    asyncio.run(run())
+
+
+def test_a_kick_that_names_nobody_hits_whoever_sat_there_when_it_was_asked_for_however_often_it_is_decided(settings):
+    """Its command is decided twice if a worker dies before it has acknowledged it, or Redis hears it twice: by then
+    somebody else may sit there.
+    """
+
+    async def run():
+        async with playing(settings) as served:
+            created = await served.stub.CreateMatch(timos(seats=3))
+            await join(served, created.match)
+            sent = []
+            append = served.store.intake.append
+
+            async def listening(envelopes, *measured):
+                sent.extend(envelopes)
+                return await append(envelopes, *measured)
+
+            served.store.intake.append = listening
+            kick = pb.KickSeatRequest(host_token=created.host_token, seat=0)
+            assert (await served.stub.KickSeat(kick)).version == 2
+            later = await join(served, created.match)
+            assert (later.seat, later.tenure) == (0, 3)
+            [again] = [(partition, envelope) for partition, envelope in sent if isinstance(envelope.command, Kick)]
+            await append([again])
+            assert (await join(served, created.match)).seat == 1  # decided after it
+            assert (await view(served, later.token)).seats[0].tenure == later.tenure
 
     asyncio.run(run())
 

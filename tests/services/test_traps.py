@@ -669,6 +669,11 @@ class TestClock:
                         seat, *_ = await front.match(clock=60_000 if what == "clock" else None)
                         match = seat.match
                     before = len((await front.recorded(match)).lines)
+
+                    async def begun():  # what is settled goes only after the receipts
+                        return ("lobby" in await front.due(match)) == (what == "lobby")
+
+                    await until(begun)
                     due = await front.due(match)
                     skipped = {"clock": 60_000, "lobby": 3_600_000, "idle": 2 * 86_400_000}[what]
                     gate = running.bus.before["publish"] = Gate(when=telling)
@@ -807,6 +812,37 @@ class TestPoison:
             assert await front.refused(sick[0].submit(3, b"poison")) == "INTERNAL"
             await front.play(sick)
             assert (await front.folded(sick[0].match)).status == "running"
+
+    @in_loop
+    async def test_what_was_decided_beside_one_when_redis_went_away_is_shown_to_nobody(
+        self, redis_url, nats_url, poison, monkeypatch
+    ):
+        """A question that has waited for the batch is answered from the journal, although the batch before is still on
+        its way and has to be called back first.
+        """
+        monkeypatch.setattr(worker_module, "PART", 2)
+        async with intake(redis_url, nats_url, partitions=1) as front:
+            running = await front.owner()
+            *ahead, healthy, sick = await self.in_one_partition(front, 4)
+            moves = [(await front.next_move(seats))[1] for seats in (*ahead, healthy)]
+            went_away = asyncio.Event()
+
+            async def away(*_, **__):
+                await went_away.wait()
+                running.store.before.pop("load")
+                raise redis.exceptions.ConnectionError("away")
+
+            running.store.before["load"] = away
+            gate = running.bus.before["publish"] = Gate(when=telling)
+            numbers = await front.send_together(running, *moves, sick[0].submit(3, b"poison"))
+            await gate.closed_on_somebody()
+            question = asyncio.create_task(front.view(healthy[0].question()))
+            await until(lambda: running.worker.deciding._waiters)
+            went_away.set()
+            assert json.loads((await question).view)["version"] == 3
+            running.bus.before.pop("publish")
+            gate.open()
+            assert [receipt.version for receipt in await front.answers(numbers)] == [4, 4, 4, None]
 
     @in_loop
     async def test_an_entry_that_nobody_can_read_is_acknowledged_and_passed_over(self, redis_url, nats_url):

@@ -223,3 +223,17 @@ async def test_acknowledging_also_removes_what_is_settled_of_due(url):
         assert await store.due([2], 10, 10) == {2: ["b"]}
         assert await store.intake.unacknowledged([2]) == {2: 0}
         await store.intake.acknowledge([])
+
+
+@in_loop
+async def test_what_comes_due_anew_is_not_removed_by_what_was_settled_before(url):
+    """A limit may end with one batch and begin anew with the next, while the first is still to be acknowledged."""
+    async with opened(url) as store:
+        lease = await lease_of(store)
+        await store.commit(A, [commit(lease, 0, due={"a": 1, "b": 2})])
+        store.intake.acknowledge_later([], {2: ["b"], 3: ["other"]})
+        store.intake.acknowledge_later([], {2: ["a", "b"]})
+        assert await store.commit(A, [commit(lease, 1, due={"b": 7})], Along([2])) == ["OK"]
+        await store.intake.acknowledge()
+        assert await store.next_due([2]) == {2: 7}
+        assert await store.due([2], 10, 10) == {2: ["b"]}
