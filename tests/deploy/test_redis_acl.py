@@ -241,6 +241,36 @@ def test_without_the_password_nobody_gets_in(server: RedisServer, name: str | No
         client.ping()
 
 
+TWO_WRITES = (
+    "#!lua name=croupier\nredis.register_function('two', function(keys) "
+    "redis.call('SET', keys[1], 1) redis.call('SET', keys[2], 2) return 'OK' end)"
+)
+
+
+def test_a_commit_is_there_after_a_restart(tmp_path: Path) -> None:
+    """Redis records what a function writes as a transaction, and replays it as the user `default`."""
+    keys = [f"croupier:{{2}}:{name}" for name in "ab"]
+    with GuardedRedis(tmp_path, durability=Durability("everysec")) as server:
+        with as_user(server, "engine") as engine:
+            engine.execute_command("FUNCTION", "LOAD", TWO_WRITES)
+            engine.execute_command("FCALL", "two", 2, *keys)
+        server.restart()
+        with as_user(server, "engine") as engine:
+            assert [engine.get(key) for key in keys] == [b"1", b"2"]
+
+
+def test_nobody_is_the_user_who_replays_what_was_recorded_and_it_may_do_everything(server: RedisServer) -> None:
+    """Also by the word of servers that ask no permission for it."""
+    with as_user(server, "admin") as admin:
+        default = admin.acl_getuser("default")
+        assert "off" in default["flags"]
+        assert "nopass" not in default["flags"]
+        assert default["passwords"] == []
+        commands = [*ASKED["engine"], *ASKED["match"], *ASKED["archive"]]
+        said = {command: admin.execute_command("ACL", "DRYRUN", "default", *command) for command in commands}
+    assert said == dict.fromkeys(commands, b"OK")
+
+
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("empty", [False, True], ids=["unset", "empty"])
 def test_nothing_starts_without_a_password_for_each_user(role: str, empty: bool) -> None:
