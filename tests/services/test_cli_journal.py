@@ -29,11 +29,12 @@ MATCH = "025sv64h4mddscxqmocoirec5"
 HASH = REFERENCE.with_suffix(".hash").read_text().strip()
 
 
-def croupier(*args: object) -> Result:
+def croupier(*args: object, keys: str = "") -> Result:
+    """What a command says, in this process; `keys` is what is piped into it."""
     app = typer.Typer()
     cli_audit.register(app, "Journals")
     cli_journal.register(app, "Journals")
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    return CliRunner().invoke(app, [str(arg) for arg in args], input=keys)
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ async def test_redis_never_holds_the_seed_of_a_running_match(redis_url, nats_url
     """Neither as it is nor in hex, in any key; and at the end it is in the journal, with nothing left beside it."""
     async with intake(redis_url, nats_url) as front:
         await front.owner()
-        seats = await front.match()
+        seats = await front.match(rules="bluffing_billionaires/1", games=1)
         seed = (await front.folded(seats[0].match)).seed
         assert seed is not None
         assert seed not in await everything(front)

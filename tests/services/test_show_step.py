@@ -8,14 +8,16 @@ import subprocess
 import sys
 import termios
 
-from tests.services.test_cli_journal import LINES, REFERENCE
+from tests.services.test_cli_journal import LINES, REFERENCE, croupier
 
 COMMAND = [sys.executable, "-m", "services.cli", "show", "--step", str(REFERENCE)]
 LAST = len(LINES) - 1
 
 
-def piped(keys: str, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *args], input=keys, capture_output=True, text=True, check=False)
+def piped(keys: str, *args: str) -> str:
+    result = croupier("show", "--step", REFERENCE, *args, keys=keys)
+    assert result.exit_code == 0
+    return result.stdout
 
 
 def versions(text: str) -> list[int]:
@@ -23,18 +25,16 @@ def versions(text: str) -> list[int]:
 
 
 def test_piped_keys_go_forwards_and_backwards_and_stop_at_the_ends():
-    result = piped("p\nn\nn\np\nl\nn\np\nf\n")
-    assert result.returncode == 0
-    assert versions(result.stdout) == [0, 1, 2, 1, LAST, LAST - 1, 0]
-    assert versions(piped("nqn").stdout) == [0, 1]
-    assert versions(piped("", "--at", "7").stdout) == [7]
+    assert versions(piped("p\nn\nn\np\nl\nn\np\nf\n")) == [0, 1, 2, 1, LAST, LAST - 1, 0]
+    assert versions(piped("nqn")) == [0, 1]
+    assert versions(piped("", "--at", "7")) == [7]
 
 
 def test_a_step_back_shows_what_was_shown_before_and_a_seat_sees_only_its_own():
-    at = [piped("", "--at", str(version), "--seat", "0").stdout for version in (5, 6, 5)]
-    told = piped("np", "--at", "5", "--seat", "0").stdout
+    at = [piped("", "--at", str(version), "--seat", "0") for version in (5, 6, 5)]
+    told = piped("np", "--at", "5", "--seat", "0")
     assert told == "".join(at)
-    assert piped("", "--at", "5", "--seat", "1").stdout != at[0]
+    assert piped("", "--at", "5", "--seat", "1") != at[0]
 
 
 def test_at_a_terminal_single_keys_do_and_it_is_left_as_it_was():
