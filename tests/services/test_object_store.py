@@ -12,31 +12,33 @@ from services.archive import Archive
 from services.storage import open_storage
 from tests.object_store import object_store
 from tests.services.ended import ended, in_redis, put
+from tests.services.test_cli_journal import croupier
 
 MATCHES = [ended(number) for number in range(40)]
 SEED_KEY = "11" * 32
 
 
-def croupier(*args, **environment):
-    """The command as a process of its own, with the store's credentials in its environment."""
-    called = [sys.executable, "-m", "services.cli", *map(str, args)]
+def process(*args, **environment):
+    """A command as a process of its own, with the store's credentials in its environment."""
+    called = [sys.executable, "-m", "services.cli", *args]
     return subprocess.run(called, capture_output=True, text=True, env=os.environ | environment, check=False)
 
 
-def test_matches_go_from_redis_into_the_store_and_every_command_finds_them_there(bucket, redis_url, tmp_path):
+def test_matches_go_from_redis_into_the_store_and_every_command_finds_them_there(
+    bucket, redis_url, tmp_path, monkeypatch
+):
     put(redis_url, MATCHES)
-    where = f"{bucket}/archive"
-    settings = {"CROUPIER_REDIS_URL": redis_url, "CROUPIER_ARCHIVE": where}
-    assert croupier("archive", "--once", **settings).returncode == 0
+    monkeypatch.setenv("CROUPIER_REDIS_URL", redis_url)
+    monkeypatch.setenv("CROUPIER_ARCHIVE", f"{bucket}/archive")
+    assert process("archive", "--once").returncode == 0
     assert in_redis(redis_url) == set()
     one = MATCHES[0]
-    exported = croupier("export", one.match, "--out", tmp_path, **settings)
-    assert (exported.returncode, exported.stderr) == (0, "")
+    exported = croupier("export", one.match, "--out", tmp_path)
+    assert (exported.exit_code, exported.stderr) == (0, "")
     assert (tmp_path / f"{one.match}.jsonl").read_bytes() == b"".join(line + b"\n" for line in one.lines)
-    shown = croupier("show", one.match, **settings)
-    assert (shown.returncode, one.head.hex() in shown.stdout) == (0, True)
-    audited = croupier("audit", one.match, "--json", **settings)
-    assert json.loads(audited.stdout)["consistent"] == 1
+    shown = croupier("show", one.match)
+    assert (shown.exit_code, one.head.hex() in shown.stdout) == (0, True)
+    assert json.loads(croupier("audit", one.match, "--json").stdout)["consistent"] == 1
 
 
 def test_the_audit_goes_over_the_store_with_a_connection_in_every_process(bucket, tmp_path):
@@ -44,7 +46,7 @@ def test_the_audit_goes_over_the_store_with_a_connection_in_every_process(bucket
     Archive.at(where).write(MATCHES)
     alone, together = (croupier("audit", where, "--json", "--workers", n) for n in (1, 2))
     assert json.loads(together.stdout) == json.loads(alone.stdout)
-    assert (together.returncode, json.loads(alone.stdout)["consistent"]) == (0, len(MATCHES))
+    assert (together.exit_code, json.loads(alone.stdout)["consistent"]) == (0, len(MATCHES))
     day = json.loads(croupier("audit", f"{where}/2023-11-15", "--json", "--state", tmp_path / "state").stdout)
     assert 0 < day["consistent"] < len(MATCHES)
     compared = croupier("impact", "--from", "bombenziehen/1", "--to", "bombenziehen/1", where, "--json")
@@ -59,7 +61,7 @@ def test_a_job_on_ray_goes_over_the_store(bucket):
         croupier("audit", where, "--json", "--workers", "1"),
         croupier("audit", where, "--json", "--ray", "local"),
     )
-    assert (on_ray.returncode, json.loads(on_ray.stdout)) == (0, json.loads(alone.stdout))
+    assert (on_ray.exit_code, json.loads(on_ray.stdout)) == (0, json.loads(alone.stdout))
 
 
 def test_damage_in_the_store_is_found(bucket):
@@ -68,7 +70,7 @@ def test_damage_in_the_store_is_found(bucket):
     segment = Archive.at(where).segments()[0].name
     open_storage(where).write(segment, open_storage(where).read(segment)[:-20])
     audited = croupier("audit", where, "--json")
-    assert audited.returncode == 1
+    assert audited.exit_code == 1
     assert json.loads(audited.stdout)["findings"] == {"unreadable": 1}
 
 
@@ -89,10 +91,10 @@ def test_a_store_that_is_away_is_a_failure_like_any_other_and_nothing_leaves_red
         environment = server.environment
         server.kill()
     where = {"CROUPIER_REDIS_URL": redis_url, "CROUPIER_ARCHIVE": "s3://bucket/archive"} | environment
-    archived = croupier("archive", "--once", **where)
+    archived = process("archive", "--once", **where)
     assert archived.returncode in (1, 2)
     assert in_redis(redis_url) == {one.match for one in MATCHES[:3]}
-    asked = croupier("audit", "s3://bucket/archive", **environment)
+    asked = process("audit", "s3://bucket/archive", **environment)
     assert (asked.returncode, asked.stdout) == (2, "")
     for said in (archived.stderr, asked.stderr):
         assert "s3://bucket/archive: " in said
