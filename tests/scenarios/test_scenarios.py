@@ -48,3 +48,43 @@ def test_the_end_of_the_chance_may_be_a_step_of_its_own():
     """`chance_spent` asks nothing of the match."""
     file = {"game": "bluffing_billionaires", "players": 2, "chance": [0], "steps": [MOVE, {"chance_spent": True}]}
     run(json.dumps(file).encode())
+
+
+def without_null(value: Any) -> Any:
+    """What is expected, with the fields that are null left out."""
+    if isinstance(value, dict):
+        return {name: without_null(field) for name, field in value.items() if field is not None}
+    return [without_null(item) for item in value] if isinstance(value, list) else value
+
+
+def expectations(file: Any) -> list[dict[str, Any]]:
+    return [step["expect"] for step in file["steps"] if "expect" in step]
+
+
+def test_a_field_that_is_null_may_be_left_out_of_what_is_expected():
+    """In views null and absent mean the same (rules/README); a value that is there may not be left out."""
+    thinned = 0
+    for path in files([FOLDER / "toms_time_bluff"]):
+        file = json.loads(path.read_bytes())
+        for expected in expectations(file):
+            table = without_null(expected.get("table", {}))
+            thinned += table != expected.get("table", {})
+            expected["table"] = table
+        run(json.dumps(file).encode())
+    assert thinned
+
+
+def test_a_value_may_not_be_left_out_of_what_is_expected():
+    """Of what is named all is compared, however deep it lies."""
+    for path in files([FOLDER / "toms_time_bluff"]):
+        file = json.loads(path.read_bytes())
+        piles = [
+            expected["table"]["piles"] for expected in expectations(file) if expected.get("table", {}).get("piles")
+        ]
+        cards = [card for pile in piles for one in pile for card in one["cards"]]
+        if cards:
+            cards[0].pop(next(name for name, value in cards[0].items() if value is not None))
+            with pytest.raises(Failure, match=r"table\.piles: expected"):
+                run(json.dumps(file).encode())
+            return
+    pytest.fail("no scenario expects a card in a pile")
