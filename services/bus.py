@@ -324,17 +324,25 @@ class Bus:
         """
         if not self.connected:
             raise BusDown("no connection to NATS")
-        largest = self._client.max_payload
         commands = []
         for subject, data in messages:
-            if len(data) > largest:
-                log.error("message_too_large", subject=subject, size=len(data))
-            else:
+            if not self._is_too_large(subject, data):
                 commands.append(b"PUB %b %d\r\n%b\r\n" % (subject.encode(), len(data), data))
         # Subjects are made of match ids, numbers and names of services alone, so none needs to be checked; written at
         # once, a message costs a tenth of what nats-py's `publish` takes.
         self._client.write(b"".join(commands))
         await self._flush()
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest message that the server takes."""
+        return self._client.max_payload
+
+    def _is_too_large(self, subject: str, data: bytes) -> bool:
+        if len(data) <= self.largest:
+            return False
+        log.error("message_too_large", subject=subject, size=len(data))
+        return True
 
     async def _flush(self) -> None:
         """Return when the server has all that was sent. Raises BusDown if the connection was lost before it said so.
@@ -352,7 +360,12 @@ class Bus:
             raise BusDown("the connection to NATS broke while publishing")
 
     async def send(self, subject: str, data: bytes) -> None:
-        """Publish one message without waiting; lost if there is no connection."""
+        """Publish one message without waiting; lost if there is no connection.
+
+        One that is larger than the server takes is lost, too, and an error logged.
+        """
+        if self._is_too_large(subject, data):
+            return
         with contextlib.suppress(NatsError, OSError):
             await self._client.publish(subject, data)
 

@@ -80,7 +80,14 @@ class Queries:
             log.exception("question_failed")
             return
         if answer is not None:
-            await self._bus.send(message.reply, pack(answer))
+            await self._bus.send(message.reply, self._packed(answer))
+
+    def _packed(self, answer: ViewAnswer | OutcomeAnswer) -> bytes:
+        """Return an answer as it is sent: without the events that were missed if NATS would not take it with them."""
+        data = pack(answer)
+        if len(data) > self._bus.largest and isinstance(answer, ViewAnswer) and answer.missed:
+            return pack(msgspec.structs.replace(answer, missed=[], truncated=True))
+        return data
 
     async def _answer(self, question: ViewQuestion | OutcomeQuestion) -> ViewAnswer | OutcomeAnswer | None:
         match = question.match if isinstance(question, ViewQuestion) else question.command.match

@@ -468,6 +468,21 @@ class TestQuestions:
             assert json.loads(answer.view)["version"] == version
 
     @in_loop
+    async def test_more_than_nats_takes_is_truncated_and_the_present_view_comes(self, redis_url, tmp_path):
+        """An answer that the server does not take would leave whoever asks without one, however often he does."""
+        with NatsServer(tmp_path, config_extra="max_payload: 6000") as nats:
+            async with intake(redis_url, nats.url) as front:
+                await front.owner()
+                seats = await front.match(target=1000)
+                await front.play(seats, 60)
+                version = (await front.folded(seats[0].match)).version
+                answer = await front.view(seats[0].question(version - 10))
+                assert (len(answer.missed), answer.truncated) == (9, False)
+                answer = await front.view(seats[0].question(version - 61))
+                assert (answer.missed, answer.truncated) == ([], True)
+                assert json.loads(answer.view) == front.last_view(seats[0].subject)
+
+    @in_loop
     async def test_an_ended_tenure_and_an_unknown_match_are_refused(self, redis_url, nats_url):
         async with intake(redis_url, nats_url) as front:
             await front.owner()
