@@ -35,12 +35,6 @@ INBOX = "_INBOX"
 
 Handler = Callable[[Msg], Awaitable[None]]
 
-
-def url_beside(server: str, *, tls: bool) -> str:
-    """Return the URL of a NATS server at its usual port on the host of a match service (`host:port`)."""
-    return f"{'tls' if tls else 'nats'}://{server.rsplit(':', 1)[0]}:{DEFAULT_PORT}"
-
-
 log = structlog.get_logger()
 
 
@@ -427,6 +421,11 @@ async def print_messages(url: str, subject: str, access: Access) -> None:
     finally:
         listening.cancel()
         await bus.close()
+
+
+def url_beside(server: str, *, tls: bool) -> str:
+    """Return the URL of a NATS server at its usual port on the host of a match service (`host:port`)."""
+    return f"{'tls' if tls else 'nats'}://{server.rsplit(':', 1)[0]}:{DEFAULT_PORT}"
 
 
 async def reachable(url: str) -> None:

@@ -33,7 +33,7 @@ from tests.e2e.test_games import GAMES
 
 SHORT: dict[str, dict[str, Any]] = {
     "timos_twist": {"target": 50},
-    "toms_time_bluff": {},
+    "toms_time_bluff": {"target": 10},
     "bombenziehen": {},
     "bluffing_billionaires": {"games": 1},
     "clever_gedreht": {"rounds": 1},
