@@ -26,6 +26,10 @@ BROKEN = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL",
 """The same for calls that end without a typed refusal, as they do where a connection breaks."""
 
 
+_WRITTEN_TO_ITS_END = "Internal error from Core"
+"""What grpc.aio says, as INTERNAL, where a write meets the end of its stream: in the place of what the server said."""
+
+
 class RefusedError(Exception):
     """A typed refusal: `reason` is the name of the enum value, `metadata` its facts.
 
@@ -50,6 +54,8 @@ def refused(error: grpc.aio.AioRpcError) -> RefusedError:
         info = error_details_pb2.ErrorInfo()
         if detail.Unpack(info):
             return RefusedError(info.reason, status.message, dict(info.metadata), again=info.reason in TRY_AGAIN)
+    if error.details() == _WRITTEN_TO_ITS_END:
+        return RefusedError("UNAVAILABLE", "the stream ended while it was written to", {}, again=True)
     code = error.code().name
     return RefusedError(code, error.details() or "", {}, again=code in BROKEN)
 

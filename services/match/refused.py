@@ -1,5 +1,6 @@
 """Refusals of the match service, and how every refusal leaves a call."""
 
+import asyncio
 import functools
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
@@ -98,10 +99,44 @@ class Limits(Protocol):
         """Count a stream while it is open. Raises Refused."""
 
 
+class Calls:
+    """The calls that are being answered, so that those which have no answer when the service ends are told so."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._running: set[asyncio.Task[Any]] = set()
+        self._over = asyncio.Event()
+
+    def end(self) -> None:
+        """Refuse whatever has no answer by now, and whatever comes: INTERRUPTED."""
+        self._over.set()
+        for task in self._running:
+            task.cancel()
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Answer one call, in the task that runs this. Raises Interrupted."""
+        if self._over.is_set():
+            raise Interrupted("this server stops; call another one")
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self._over.is_set():
+                raise  # the client is gone
+            task.uncancel()
+            raise Interrupted("this server stops before it has an answer; a command may have taken effect") from None
+        finally:
+            self._running.discard(task)
+
+
 class Counted(Protocol):
     """A servicer whose refusals are counted, and whose callers have limits."""
 
     metrics: Metrics
+    calls: Calls
 
     @property
     def limits(self) -> Limits:
@@ -176,7 +211,8 @@ def unary(method: Callable[[S, Q, Context], Awaitable[A]]) -> Callable[[S, Q, Co
             self.limits.call(context.peer())
             if isinstance(request, Unreadable):
                 request.refuse()
-            return await method(self, request, context)
+            with self.calls.one():
+                return await method(self, request, context)
         except Exception as error:  # noqa: BLE001 - the border: nothing of an error may leave but its refusal
             await _abort(self.metrics, method.__name__, context, error)
 
@@ -197,7 +233,8 @@ def streaming(method: Callable[[S, Q, Context], Awaitable[None]]) -> Callable[[S
             with self.limits.stream(context.peer()):
                 if isinstance(request, Unreadable):
                     request.refuse()
-                await method(self, request, context)
+                with self.calls.one():
+                    await method(self, request, context)
         except Exception as error:  # noqa: BLE001 - as in `unary`
             await _abort(self.metrics, method.__name__, context, error)
         finally:

@@ -30,6 +30,8 @@ NAME = match_service_pb2.DESCRIPTOR.services_by_name["MatchService"].full_name
 LOOK_S = 0.5
 """How often it is looked whether Redis and NATS are there."""
 PING_TIMEOUT_S = 2.0
+TELL_S = 0.5
+"""How long the last refusals may take to their callers."""
 
 log = structlog.get_logger()
 
@@ -88,12 +90,15 @@ class Front:
         return port
 
     async def stop(self) -> None:
-        """Take no more calls, let those in flight end within `drain_s`, and stop."""
+        """Take no more calls, let those in flight end within `drain_s`, refuse what is left then, and stop."""
         await tasks.end(self._tasks)
         await self._health.enter_graceful_shutdown()
         self._shown.set(False)
         self._service.stop()
-        await self._server.stop(self._settings.drain_s)
+        stopping = asyncio.create_task(self._server.stop(self._settings.drain_s + TELL_S))
+        await asyncio.wait({stopping}, timeout=self._settings.drain_s)
+        self._service.calls.end()
+        await stopping
         await self._courier.close()
 
     async def _watch_health(self) -> None:

@@ -33,7 +33,7 @@ from services.match.pace import Pace
 from services.match.past import Past, rematch_id
 from services.match.play import PlayStream, submit
 from services.match.receipts import Courier
-from services.match.refused import Context, Interrupted, Refused, accepted, streaming, unary
+from services.match.refused import Calls, Context, Interrupted, Refused, accepted, streaming, unary
 from services.match.watch import Viewer, Views
 from services.metrics import Metrics
 from services.settings import Settings
@@ -71,6 +71,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         self._open_matches = OpenMatches(store, settings.address_matches)
         self._playing: set[PlayStream] = set()
         self._stopping = False
+        self.calls = Calls()
 
     def stop(self) -> None:
         """End all streams as soon as what they are doing is done."""

@@ -1,6 +1,7 @@
 """The stream of moves against a real worker, or an owner that answers when the test wants."""
 
 import asyncio
+import contextlib
 
 import grpc
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from croupier.v1 import match_service_pb2 as pb
 from services.commands import Receipt, match_id
 from services.match.play import MAX_IN_FLIGHT
+from services.play_stream import refused as as_client
 from services.settings import Settings
 from services.tokens import SeatClaim, Tokens
 from tests.services.match_front import (
@@ -330,3 +332,28 @@ def test_a_service_that_stops_answers_what_is_in_flight_and_ends_the_stream(sett
             await stopping
 
     asyncio.run(run())
+
+
+def test_a_client_whose_stream_ends_under_its_writes_is_not_told_that_the_server_failed(settings):
+    """gRPC for Python says INTERNAL then, in the place of what the server said."""
+    reasons: set[str] = set()
+
+    async def write_until_it_ends(stub) -> None:
+        call = stub.Play(wait_for_ready=True)
+        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            await call.write(pb.PlayRequest(attach=attach(token())))
+            while True:
+                await call.write(pb.PlayRequest(commands=[draw(1)]))
+                await asyncio.sleep(0)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call.read()
+        reasons.add(as_client(caught.value).reason)
+
+    async def run():
+        async with serving(settings) as served:
+            served.front._service.stop()  # every stream ends at once
+            for _ in range(20):
+                await asyncio.gather(*(write_until_it_ends(served.stub) for _ in range(4)))
+
+    asyncio.run(run())
+    assert reasons <= {"INTERRUPTED", "UNAVAILABLE"}

@@ -18,7 +18,8 @@ from services.commands import Receipt
 from services.local import NatsServer, RedisServer
 from services.match.service import NAME, serve
 from services.settings import Settings, SettingsError
-from tests.services.match_front import ScriptedOwner, playing, serving, settings_for, timos, until
+from tests.services.match_front import ScriptedOwner, playing, refused, serving, settings_for, timos, until
+from tests.services.test_match_play import attach, draw, token
 
 HEALTH = health_pb2.HealthCheckResponse
 
@@ -106,6 +107,27 @@ def test_a_call_in_flight_is_answered_when_the_service_is_told_to_stop(settings)
             await owner.answer(Receipt(owner.arrived[0].id, 0, view=view))
             assert (await call).commitment == "c0"
             await stopping
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("drain_s", [0, 1])
+def test_what_has_no_answer_when_the_time_is_over_is_refused_with_a_reason(redis_url, nats_url, drain_s):
+    owner = ScriptedOwner(settings_for(redis_url, nats_url))  # who answers nothing
+
+    async def run():
+        async with owner.at_work(), serving(settings_for(redis_url, nats_url, drain_s=drain_s)) as served:
+            stream = served.stub.Play()
+            await stream.write(pb.PlayRequest(attach=attach(token()), commands=[draw(1)]))
+            assert (await stream.read()).attached
+            watching = served.stub.WatchView(pb.WatchViewRequest(token=token()))
+            asking = [stream.read(), watching.read()]
+            asking += [served.stub.CreateMatch(timos(), timeout=30)]
+            asking += [served.stub.GetView(pb.GetViewRequest(token=token()), timeout=30)]
+            refusals = [asyncio.ensure_future(refused(call)) for call in asking]
+            await until(lambda: len(owner.arrived) == 2 and len(owner.asked) >= 2)
+            await served.front.stop()
+            assert {refusal[:2] for refusal in await asyncio.gather(*refusals)} == {("UNAVAILABLE", "INTERRUPTED")}
 
     asyncio.run(run())
 
