@@ -65,7 +65,8 @@ def compare(matches: int, seconds: float, **more: Any) -> Report:
     print(f"{'':24}{found.moves_per_s / echo['rate']:.2f} of the echo; server CPU, µs a move: {parts}")
     print(
         f"{'':24}{checked.verified} of {checked.matches} journals verified; lost {checked.lost}, duplicated "
-        f"{checked.duplicated}, diverged {checked.diverged}; views lost {found.lost_views}; refused {found.refused}"
+        f"{checked.duplicated}, diverged {checked.diverged}; "
+        f"views healed {found.healed_views}, lost {found.lost_views}; refused {found.refused}"
     )
     for problem in (*found.problems, *checked.examples):
         print(f"{'':24}{problem}")

@@ -36,7 +36,7 @@ def load(
     nats: NatsUrl = None,
     ca: Authority = None,
     engines: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Engine workers of a stack of its own; by default 1.")
+        int | None, typer.Option(min=1, max=64, help="Engine workers of a stack of its own; by default one.")
     ] = None,
     durability: Annotated[
         Literal["memory", "everysec", "fsync"] | None, typer.Option(help="Of a stack of its own; by default everysec.")
@@ -98,7 +98,9 @@ def load(
             raise PlanError("--closed and --rate: one of them")
         if server is None and nats is not None:
             raise PlanError("--nats is of a --server")
-        if server is not None and (engines, durability) != (None, None):
+        own = {"engines": engines, "durability": durability and Durability(durability)}
+        own = {name: value for name, value in own.items() if value is not None}  # the others as in `Wish`
+        if server is not None and own:
             raise PlanError("--engines and --durability are of a stack of its own, not of a --server")
         authority = certificates(ca, server)
         plan = Plan(
@@ -128,13 +130,11 @@ def load(
             others=workers,
             wait_s=seconds(wait),
             listen=listen,
-            engines=engines or 1,
-            durability=Durability(durability or "everysec"),
             label=label,
             pids=_pids(pid or ()),
         )
         _writable(json, html)
-        found = run(wish, console)
+        found = run(msgspec.structs.replace(wish, **own), console)
     except (PlanError, NoAuthorityError) as error:
         _fail(str(error), USAGE)
     except (LocalProcessError, OSError) as error:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from engine.audit import audit
 from services.load.crowd import Crowd, Played
-from services.play_stream import RefusedError
+from services.play_stream import BROKEN, RefusedError
 
 AHEAD = 4
 """Journals that are fetched at the same time."""
@@ -32,6 +32,8 @@ class Checked(Struct):
     """Matches whose seats were shown different things, or whose journal does not hold."""
     unchecked: int = 0
     """Matches whose journal could not be fetched."""
+    unchecked_moves: int = 0
+    """Receipts of those matches."""
     examples: list[str] = field(default_factory=list)
     """Some of what was found, a sentence each."""
 
@@ -82,24 +84,37 @@ def examine(played: Played, lines: Sequence[bytes]) -> Checked:
     return found
 
 
+def _unchecked(played: Played, *why: str) -> Checked:
+    return Checked(matches=1, unchecked=1, unchecked_moves=len(played.accepted) // 2, examples=list(why))
+
+
 async def check(crowd: Crowd, progress: Callable[[int], None]) -> Checked:
     """Fetch and examine the journals of all matches that the crowd has played; tell how many are done."""
     found = Checked()
     matches = iter(crowd.played)
     patience_s = crowd.patience_s
+    skipped = 0
 
     async def some() -> None:
-        nonlocal patience_s
+        nonlocal patience_s, skipped
         for played in matches:
+            if crowd.gone:
+                skipped += 1
+                found.add(_unchecked(played))
+                continue
             try:
                 one = examine(played, await crowd.journal(played.match, patience_s))
             except RefusedError as refusal:
-                if refusal.again:
-                    patience_s = 0.0  # nobody answers any more
-                one = Checked(matches=1, unchecked=1, examples=[f"{played.match}: no journal: {refusal}"])
+                if refusal.reason in BROKEN and not await crowd.answers(crowd.grace_s):
+                    crowd.gone = f"the match service at {crowd.plan.server} is gone: it gave no answer"
+                elif refusal.again:
+                    patience_s = 0.0  # it is there, but does not get at journals
+                one = _unchecked(played, f"{played.match}: no journal: {refusal}")
             found.add(one)
             progress(found.matches)
             await asyncio.sleep(0)
 
     await asyncio.gather(*(some() for _ in range(AHEAD)))
+    if skipped:
+        found.examples.append(f"{skipped:,} journals were not looked at: {crowd.gone}")
     return found

@@ -12,7 +12,10 @@ from services.load.cpu import Processes
 from services.load.figures import Interval, quantile
 from services.load.plan import Plan, Share
 from services.load.talk import (
+    BEAT_S,
     MAX_LINE,
+    SILENT_S,
+    Alive,
     Checking,
     Done,
     Failed,
@@ -64,6 +67,8 @@ class Hand(Struct):
     open: int = 0
     checked: int = 0
     to_check: int = 0
+    silent: float = 0.0
+    """Seconds since it was heard."""
     cpu: float = 0.0
     seconds: float = 0.0
 
@@ -93,6 +98,7 @@ class Coordinator:
         self.points: list[Point] = []
         self.checked = Checked()
         self.unanswered = 0
+        self.lost_views = 0
         self.behind = 0
         self.problems: list[str] = []
         self.strangers = 0
@@ -101,6 +107,8 @@ class Coordinator:
         """CPU seconds of the server's processes in the measured time, by name."""
         self.stop = asyncio.Event()
         """Set to end the measurement before its time."""
+        self.interrupted = False
+        """Whether that was so."""
         self._secret = secret
         self._processes = processes
         self._server: asyncio.Server | None = None
@@ -110,6 +118,10 @@ class Coordinator:
         self._width = max(1.0, plan.seconds / POINTS)
         self._part = Interval()
         self._listening: set[asyncio.Task[None]] = set()
+        self._said = 0.0
+        """Seconds since the workers were told that this is there."""
+        self._told: dict[str, list[Hand]] = {}
+        """What workers had to say at their end, and who said it."""
 
     # --- workers -------------------------------------------------------------------------------------------------
 
@@ -164,9 +176,11 @@ class Coordinator:
     def _lose(self, hand: Hand, reason: str) -> None:
         if not hand.failed:
             hand.failed = reason
-            self.problems.append(f"worker {hand.name}: {reason}")
+            unseen = "; the journals of its matches were not looked at" if hand.opened else ""
+            self.problems.append(f"worker {hand.name}: {reason}{unseen}")
 
     def _take(self, hand: Hand, message: Any) -> None:
+        hand.silent = 0.0
         match message:
             case Opened():
                 hand.opened = True
@@ -178,9 +192,12 @@ class Coordinator:
                 self.behind += behind
             case Checking(done, of):
                 hand.checked, hand.to_check = done, of
-            case Done(checked, unanswered):
+            case Done(checked, ended):
                 self.checked.add(checked)
-                self.unanswered += unanswered
+                self.unanswered += ended.unanswered
+                self.lost_views += ended.lost_views
+                for problem in ended.problems:
+                    self._told.setdefault(problem, []).append(hand)
                 hand.done = True
             case Failed(reason):
                 self._lose(hand, reason)
@@ -237,7 +254,12 @@ class Coordinator:
         """
         self.workers = workers
         if not await self._until(lambda: len(self.hands) >= workers, within_s, tick):
-            self.problems.append(f"{len(self.hands)} of {workers} workers came within {within_s:g} s")
+            self.interrupted = self.stop.is_set()
+            why = f"{len(self.hands)} of {workers} workers came within {within_s:g} s"
+            if not self.interrupted:
+                self.problems.append(why)
+            self._closed = True  # whoever has come goes now
+            self._tell(Failed("the run was stopped before it began" if self.interrupted else why))
             return
         self._enter("opening")
         for index, hand in enumerate(self.hands):
@@ -274,6 +296,7 @@ class Coordinator:
             self.cpu = {name: after[name] - before[name] for name in before}
 
     async def _finish(self, tick: Callable[[], None]) -> None:
+        self.interrupted = self.stop.is_set()
         self._enter("ending")
         self._tell(Stop(self.gone))
 
@@ -288,6 +311,20 @@ class Coordinator:
         await self._until(lambda: not still("done"), longest, tick, stoppable=False)
         for hand in still("done"):
             self._lose(hand, "did not finish in time")
+        for problem, hands in self._told.items():
+            some = len(hands) < len(self.hands)
+            self.problems.append(f"{', '.join(hand.name for hand in hands)}: {problem}" if some else problem)
+
+    def _beat(self, passed: float) -> None:
+        """Say now and then that this is there, and lose workers who say nothing for too long."""
+        self._said += passed
+        if self._said >= BEAT_S:
+            self._said = 0.0
+            self._tell(Alive())
+        for hand in self.hands:
+            hand.silent += passed
+            if hand.silent > SILENT_S and not hand.done:
+                self._lose(hand, f"silent for {SILENT_S:g} s")
 
     def _tell(self, message: Any) -> None:
         for hand in self.hands:
@@ -298,11 +335,15 @@ class Coordinator:
     ) -> bool:
         """Wait; return whether it was reached. Also returns when the run is to stop, or a worker is lost."""
         until = time.monotonic() + within_s
+        before = time.monotonic()
         while not reached():
             left = until - time.monotonic()
             if left <= 0 or (stoppable and (self.stop.is_set() or self._lost)):
                 return reached()
             tick()
+            now = time.monotonic()
+            self._beat(min(now - before, TICK_S))  # not more: it may be this process that slept
+            before = now
             self._changed.clear()
             try:
                 async with asyncio.timeout(min(TICK_S, left)):

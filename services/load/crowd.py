@@ -5,7 +5,7 @@ import contextlib
 import random
 import time
 from array import array
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
 import grpc
@@ -21,21 +21,19 @@ from services.load.pace import Closed, Pace, Schedule
 from services.load.plan import MATCHES_TOGETHER, Share
 from services.load.sight import Sight
 from services.load.viewers import GrpcViews, NatsViews
-from services.play_stream import RETRY_S, RefusedError, refused
+from services.play_stream import BROKEN, RETRY_S, RefusedError, refused
 from services.tasks import end
 
 CALL_S = 10.0
 PATIENCE_S = 30.0
 TOGETHER = 8
-"""Matches that are opened, or ended, at the same time."""
+"""Matches that are opened at the same time."""
 SILENCE_S = 10.0
 """How long nothing may happen to a match before it is asked whether a view was lost."""
-ABORT_S = 0.1
-"""How long ending a match may take, on average."""
-DRAIN_S = 10.0
-"""How long moves in flight are waited for at the end, and then the last views."""
-
-LOOK_S = 0.02
+GONE_S = 5.0
+"""How long a server may be silent, once nobody plays any more, before it counts as gone for good."""
+JOURNAL_S = 10.0
+"""How long the next part of a journal may take."""
 
 
 class Played(NamedTuple):
@@ -49,7 +47,7 @@ class Played(NamedTuple):
 
 
 class Crowd:
-    """The players of a share. They start paused; `go` lets them play, `finish` ends their matches."""
+    """The players of a share. They start paused; `go` lets them play, `ending.finish` ends their matches."""
 
     def __init__(self, share: Share, operator_key: str | None, login: tuple[str, str] | None = None) -> None:
         """Connect nothing yet; `login` is a user of NATS that may hear every view, and its password."""
@@ -62,16 +60,21 @@ class Crowd:
         self.pace: Pace = Closed(plan.think_ms) if plan.rate is None else Schedule(share, self.meter)
         self.leave = plan.leave
         self.paused = True
+        self.ending = False
+        """Whether no match is opened any more."""
         self.last_id = 0
         self.played: list[Played] = []
         self.matches: dict[int, OpenMatch] = {}
         self.failure: Exception | None = None
+        self.gone = ""
+        """Why the match service is not waited for any more: it is gone for good. Empty: it is not."""
+        self.opening = 0
+        """Matches that are just being opened."""
         self.operator = [("authorization", f"Bearer {operator_key}")] if operator_key else []
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened = 0
-        self._opening = 0
-        """Matches that are just being opened."""
-        self.patience_s, self._call_s, self._drain_s = PATIENCE_S, CALL_S, DRAIN_S
+        self.patience_s, self.call_s, self.grace_s = PATIENCE_S, CALL_S, GONE_S
+        """How long a call is repeated; how long it may take; how long the end waits where nothing happens."""
         self._channel = open_channel(plan.server, plan.ca.encode() or None)
         self.stub: Any = pb_grpc.MatchServiceStub(self._channel)
         self._senders: dict[int, MoveStream | UnaryMoves] = {}
@@ -96,7 +99,7 @@ class Crowd:
     # --- phases --------------------------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Open all matches of the share. Raises RefusedError, OSError."""
+        """Open all matches of the share, or fewer if it is told to end. Raises RefusedError, OSError."""
         try:
             async with asyncio.timeout(CALL_S):
                 await self._channel.channel_ready()
@@ -104,16 +107,25 @@ class Crowd:
             how = (
                 "by TLS and with a certificate of the given CA" if self.plan.ca else "without TLS (--ca FILE speaks it)"
             )
-            raise ConnectionError(f"no match service answers at {self.plan.server} {how}") from None
+            raise ConnectionError(f"no match service answers at {self.plan.server} {how}{await self._said()}") from None
         gate = asyncio.Semaphore(TOGETHER)
 
         async def one(slot: int) -> None:
             async with gate:
-                await self._open(slot)
+                if not self.ending:
+                    await self._open(slot)
 
         async with asyncio.TaskGroup() as group:
             for slot in self.share.slots:
                 group.create_task(one(slot))
+
+    async def _said(self) -> str:
+        """Return what gRPC says of a server that cannot be reached."""
+        try:
+            await self.stub.ListGames(pb.ListGamesRequest(game=self.plan.game), timeout=1)
+        except grpc.aio.AioRpcError as error:
+            return f": {error.details()}"
+        return ""
 
     def go(self) -> None:
         """Play."""
@@ -127,54 +139,53 @@ class Crowd:
 
     def hurry(self) -> None:
         """Wait for next to nothing from now on: the server is gone."""
-        self.patience_s, self._call_s, self._drain_s = 0.0, 1.0, 0.0
+        self.patience_s, self.call_s, self.grace_s = 0.0, 1.0, 1.0
 
     def behind(self) -> int:
         """Return how many moves the schedule is ahead of the players."""
         return self.pace.behind(time.perf_counter())
 
-    async def finish(self) -> int:
-        """Stop moving and end all matches; return how many moves never had a receipt or were never seen."""
-        self.paused = True
-        for match in self.matches.values():
-            match.stop_waiting()
-        await self._until(lambda: not any(match.sent or match.leaving for match in self.matches.values()))
-        await self._until(lambda: not self._opening)
-        unanswered = sum(bool(match.sent) for match in self.matches.values())
-        gate = asyncio.Semaphore(TOGETHER)
-
-        async def one(match: OpenMatch) -> None:
-            async with gate:
-                await self._abort(match)
-
-        aborting = [one(match) for match in list(self.matches.values())]
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.patience_s + ABORT_S * len(aborting)):
-                await asyncio.gather(*aborting)
-        await self._until(lambda: not self.matches)
-        for match in list(self.matches.values()):  # whose last view was lost
-            for seat in match.seats:
-                self.heal(seat)
-        await self._until(lambda: not self.matches)
-        for match in list(self.matches.values()):
-            self.ended(match, None)
-        return unanswered
+    async def answers(self, within_s: float) -> bool:
+        """Whether the match service gives any answer within so many seconds."""
+        until = time.monotonic() + within_s
+        while (left := until - time.monotonic()) > 0:
+            try:
+                await self.stub.ListGames(pb.ListGamesRequest(game=self.plan.game), timeout=left, wait_for_ready=True)
+            except grpc.aio.AioRpcError as error:
+                if refused(error).reason not in BROKEN:
+                    return True
+                await asyncio.sleep(RETRY_S)
+            else:
+                return True
+        return False
 
     async def journal(self, match: str, patience_s: float = PATIENCE_S) -> list[bytes]:
         """Return the lines of a journal; ask again for so long where nobody answers. Raises RefusedError."""
         until = time.monotonic() + patience_s
         while True:
-            lines: list[bytes] = []
             try:
-                async for response in self.stub.GetJournal(pb.GetJournalRequest(match=match), timeout=PATIENCE_S):
-                    lines += response.lines
-            except grpc.aio.AioRpcError as error:
-                refusal = refused(error)
+                return await self._journal(match)
+            except RefusedError as refusal:
                 if not refusal.again or time.monotonic() > until:
-                    raise refusal from None
-                await asyncio.sleep(RETRY_S)
-            else:
-                return lines
+                    raise
+            await asyncio.sleep(RETRY_S)
+
+    async def _journal(self, match: str) -> list[bytes]:
+        lines: list[bytes] = []
+        call = self.stub.GetJournal(pb.GetJournalRequest(match=match), timeout=PATIENCE_S)
+        try:
+            while True:
+                async with asyncio.timeout(JOURNAL_S):
+                    response = await call.read()
+                if not isinstance(response, pb.GetJournalResponse):
+                    return lines
+                lines += response.lines
+        except grpc.aio.AioRpcError as error:
+            raise refused(error) from None
+        except TimeoutError:
+            raise RefusedError("DEADLINE_EXCEEDED", f"nothing came for {JOURNAL_S:g} s", {}, again=True) from None
+        finally:
+            call.cancel()
 
     async def close(self) -> None:
         """Close every connection."""
@@ -184,23 +195,17 @@ class Crowd:
         await self.views.close()
         await self._channel.close()
 
-    async def _until(self, reached: Callable[[], bool]) -> None:
-        for _ in range(int(self._drain_s / LOOK_S)):
-            if reached():
-                return
-            await asyncio.sleep(LOOK_S)
-
     # --- matches -------------------------------------------------------------------------------------------------
 
     async def call(self, method: Any, request: Any, **more: Any) -> Any:
         """Call a unary method, again where nobody answered. Raises RefusedError."""
-        until = time.monotonic() + self.patience_s
+        began = time.monotonic()
         while True:
             try:
-                return await method(request, timeout=self._call_s, wait_for_ready=True, **more)
+                return await method(request, timeout=self.call_s, wait_for_ready=True, **more)
             except grpc.aio.AioRpcError as error:
                 refusal = refused(error)
-                if not refusal.again or time.monotonic() >= until:
+                if not refusal.again or time.monotonic() - began >= self.patience_s:
                     raise refusal from None
                 self.meter.refuse(refusal.reason)
             await asyncio.sleep(RETRY_S)
@@ -209,11 +214,11 @@ class Crowd:
         began = time.perf_counter()
         self._opened += 1
         chance = random.Random(f"{self.plan.seed}/{slot}/{self._opened}")  # noqa: S311 - play, not secrets
-        self._opening += 1
+        self.opening += 1
         try:
             match = self.matches[slot] = await open_match(self, slot, chance)
         finally:
-            self._opening -= 1
+            self.opening -= 1
         now = time.perf_counter()
         self.meter.opening.append(now - began)
         self.meter.counts.opened += 1
@@ -255,15 +260,30 @@ class Crowd:
             else:
                 return
 
-    async def _abort(self, match: OpenMatch) -> None:
-        with contextlib.suppress(RefusedError):
-            if self.operator:
-                abort = pb.AbortMatchRequest(match=match.id, reason="the load test is over")
-                await self.call(self.stub.AbortMatch, abort, metadata=self.operator)
-                return
-            for seat in list(match.seats):  # when the last has left the server ends the match
-                await self.call(self.stub.LeaveMatch, pb.LeaveMatchRequest(token=seat.token))
-            self.ended(match, None)
+    def abandon(self, match: OpenMatch) -> None:
+        """End, in the background, a match that could not be opened."""
+        for seat in match.seats:
+            self._release(seat)
+
+        async def ending() -> None:
+            self.opening += 1
+            try:
+                with contextlib.suppress(RefusedError):
+                    await self.abort(match)
+            finally:
+                self.opening -= 1
+
+        self.spawn(ending())
+
+    async def abort(self, match: OpenMatch) -> None:
+        """End a match. Raises RefusedError."""
+        if self.operator:
+            request = pb.AbortMatchRequest(match=match.id, reason="the load test is over")
+            match.last = (await self.call(self.stub.AbortMatch, request, metadata=self.operator)).version
+            return
+        for seat in list(match.seats):  # when the last has left the server ends the match
+            await self.call(self.stub.LeaveMatch, pb.LeaveMatchRequest(token=seat.token))
+        self.ended(match, None)
 
     async def let_leave(self, seat: Seat) -> None:
         """Leave a seat for good; the others play on."""
@@ -299,33 +319,22 @@ class Crowd:
             self.spawn(self._heal(seat))
 
     async def _heal(self, seat: Seat) -> None:
-        before = seat.version
         try:
-            answer = await self.ask(seat)
+            await self.ask(seat)
         except RefusedError as refusal:
             self.meter.refuse(refusal.reason)
-            seat.later.clear()
-            return
-        got = sum(view.version <= answer for view in seat.later)
-        self.meter.counts.lost_views += max(0, answer - before - got)
         later, seat.later = seat.later, []
         for view in later:
-            if seat.asking:
-                seat.later.append(view)
-            elif view.version == seat.version + 1:
-                seat.see(view)
-            elif view.version > seat.version:
-                self.heal(seat)
+            seat.hear(view)
 
-    async def ask(self, seat: Seat) -> int:
-        """Ask for the present view, which replaces what the seat holds; return its version. Raises RefusedError."""
+    async def ask(self, seat: Seat) -> None:
+        """Ask for the present view, which replaces what the seat holds. Raises RefusedError."""
         seat.asking = True
         try:
             response = await self.call(self.stub.GetView, pb.GetViewRequest(token=seat.token, since=seat.version))
         finally:
             seat.asking = False
-        seat.see(self.sight.of(response.view))
-        return seat.version
+        seat.replace(self.sight.of(response.view), asked=True)
 
     async def _watch(self) -> None:
         """Look for matches to which nothing has happened for long although something should."""

@@ -86,8 +86,8 @@ class Counts(Struct):
     """Refusals by reason; those after which the same command was sent again included."""
     gaps: int = 0
     """How often a seat noticed that it may have missed views, and asked."""
-    lost_views: int = 0
-    """Views that a seat was never sent, or not in time: it got the state from asking."""
+    healed_views: int = 0
+    """Views that did not come to a seat as they were published, and were made up for by the same or a newer one."""
     opened: int = 0
     ended: int = 0
     left: int = 0

@@ -23,20 +23,29 @@ async def open_match(crowd: "Crowd", slot: int, chance: random.Random) -> OpenMa
     )
     created = await crowd.call(stub.CreateMatch, request, metadata=crowd.operator)
     match = OpenMatch(crowd, slot, created.match, sender, chance)
+    try:
+        await _fill(crowd, match)
+    except BaseException:
+        crowd.abandon(match)
+        raise
+    return match
+
+
+async def _fill(crowd: "Crowd", match: OpenMatch) -> None:
+    plan, stub = crowd.plan, crowd.stub
     for number in range(plan.seats):
         joining = pb.JoinMatchRequest(
-            match=created.match, request_id=secrets.token_bytes(16), name=f"Player {number + 1}", seat=number
+            match=match.id, request_id=secrets.token_bytes(16), name=f"Player {number + 1}", seat=number
         )
         joined = await crowd.call(stub.JoinMatch, joining)
         seat = Seat(match, number, joined.token, joined.view.version)
         match.seats.append(seat)
-        sender.attach(seat)
+        match.sender.attach(seat)
         await crowd.views.show(seat, joined.subject)
     await crowd.views.flush(match.seats)
     if plan.views == "nats":  # a stream of gRPC begins with the present view by itself
         late = [seat for seat in match.seats if seat.view is None or seat.view.status == "lobby"]
         await asyncio.gather(*(crowd.ask(seat) for seat in late))
-    if chance.random() < plan.slow:
-        watching = await crowd.call(stub.Spectate, pb.SpectateRequest(match=created.match))
+    if match.chance.random() < plan.slow:
+        watching = await crowd.call(stub.Spectate, pb.SpectateRequest(match=match.id))
         match.spectator = crowd.spawn(crowd.views.watch_slowly(watching.subject, watching.token, watching.view.version))
-    return match

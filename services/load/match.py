@@ -73,7 +73,10 @@ class Seat:
 
     def take(self, data: bytes) -> None:
         """Take a view from NATS."""
-        view: View = self.sight.read(data)
+        self.hear(self.sight.read(data))
+
+    def hear(self, view: View) -> None:
+        """Take a view that was published: the next one is held, one after a gap has the present one asked for."""
         if self.asking:
             self.later.append(view)
         elif view.version == self.version + 1:
@@ -83,6 +86,16 @@ class Seat:
                 self.match.crowd.heal(self)
             else:
                 self.see(view)  # those before came while NATS was still being told of the subscription
+
+    def replace(self, view: View, *, asked: bool) -> None:
+        """Hold a complete view in the place of whatever was held; what was not heard up to it is healed.
+
+        `asked`: it was not heard itself.
+        """
+        if self.match.begun:
+            heard = sum(self.version < one.version <= view.version for one in self.later) + (not asked)
+            self.match.crowd.meter.counts.healed_views += max(0, view.version - self.version - heard)
+        self.see(view)
 
     def see(self, view: View) -> None:
         """Hold a view instead of the one before."""
@@ -128,6 +141,8 @@ class OpenMatch:
         """For each receipt: its version, then seat and prompt (`seat << 32 | prompt`)."""
         self.parted = ""
         """Where the seats' views differed."""
+        self.last = 0
+        """The version of its end, once it has been ended from here."""
 
     def begin(self) -> None:
         """Play from here on: all seats have a view."""
@@ -261,6 +276,12 @@ class OpenMatch:
         self.seats.remove(seat)
         self.awaited = 0
         self.go_on()
+
+    def lost_views(self) -> int:
+        """Return how many views the seats lack of those that are known to be there."""
+        seen = [seat.version for seat in self.seats]
+        known = max((self.last, *seen, *self.accepted[-2::2]))
+        return sum(known - version for version in seen)
 
     def _end(self) -> None:
         self.stop_waiting()

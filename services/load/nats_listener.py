@@ -191,6 +191,14 @@ class Listener:
         async with asyncio.timeout(CONNECT_S):
             await self._ping(self._wire)
 
+    async def answer(self) -> None:
+        """Return when the server answers, on this connection or the next one, or when this listener is closed."""
+        while not self._closed:
+            with contextlib.suppress(OSError, TimeoutError):
+                await self.flush()
+                return
+            await asyncio.sleep(RECONNECT_S)
+
     def drop(self) -> None:
         """Break the connection, as a network would."""
         if self._wire is not None and self._wire.transport is not None:

@@ -168,6 +168,7 @@ def _counts(found: Report) -> str:
         "seats left": found.left,
         "connections made again": found.reconnects,
         "present view asked for after a possible gap": found.gaps,
+        "views replaced by a newer one (healed)": found.healed_views,
         "views lost": found.lost_views,
         "moves skipped while their match was being opened": found.skipped,
         "moves due at the end and not sent": found.behind,

@@ -78,7 +78,7 @@ def row(run: Coordinator) -> Table:
     table.add_column("phase", min_width=22, no_wrap=True)
     for title, width in (("matches", 7), ("moves", 9), ("moves/s", 7), ("p50 ms", 7), ("p99 ms", 7), ("refused", 7)):
         table.add_column(title, justify="right", min_width=width, no_wrap=True)
-    table.add_column("lost", justify="right", min_width=4, no_wrap=True)
+    table.add_column("healed", justify="right", min_width=6, no_wrap=True)
     table.add_row(
         doing(run),
         f"{run.open:,}",
@@ -87,7 +87,7 @@ def row(run: Coordinator) -> Table:
         f"{quantile(run.last.view, 50):.1f}",
         f"{quantile(run.last.view, 99):.1f}",
         f"{sum(counts.refused.values()):,}",
-        f"{counts.lost_views:,}",
+        f"{counts.healed_views:,}",
     )
     return table
 

@@ -62,7 +62,11 @@ class Report(Struct, frozen=True, kw_only=True):
     """Opening a match, with all its joins, while others are played."""
     refused: dict[str, int]
     gaps: int
+    """How often a seat asked for the present view, since it may have missed some."""
+    healed_views: int
+    """Views that did not come as they were published: they were asked for, or a newer one came in their place."""
     lost_views: int
+    """Views that were there at the end, and that a seat did not hold, nor a newer one."""
     opened: int
     ended: int
     left: int
@@ -109,7 +113,7 @@ def report(run: Coordinator, stack: OwnStack | None = None, label: str = "") -> 
         stack=stack,
         label=label,
         seconds=round(seconds, 3),
-        interrupted=run.stop.is_set(),
+        interrupted=run.interrupted,
         moves=counts.moves,
         moves_per_s=round(counts.moves / seconds, 1) if seconds else 0.0,
         view=Latency.of(run.total.view),
@@ -118,7 +122,8 @@ def report(run: Coordinator, stack: OwnStack | None = None, label: str = "") -> 
         opening=Latency.of(run.total.opening),
         refused=dict(sorted(counts.refused.items())),
         gaps=counts.gaps,
-        lost_views=counts.lost_views,
+        healed_views=counts.healed_views,
+        lost_views=run.lost_views,
         opened=counts.opened,
         ended=counts.ended,
         left=counts.left,
@@ -207,7 +212,10 @@ def summary(found: Report) -> Table:
     table.add_row("client CPU a move", f"{found.client_us:.0f} µs")
     refused = ", ".join(f"{count:,} {reason}" for reason, count in found.refused.items())
     table.add_row("refused", refused or "none")
-    table.add_row("views", f"{found.lost_views:,} lost, the present one asked for {found.gaps:,} times")
+    table.add_row(
+        "views",
+        f"{found.lost_views:,} lost, {found.healed_views:,} healed; the present one asked for {found.gaps:,} times",
+    )
     if found.reconnects:
         table.add_row("connections", f"{found.reconnects:,} made again")
     table.add_row("matches", f"{found.opened:,} opened and {found.ended:,} ended meanwhile, {found.left:,} seats left")
@@ -216,7 +224,7 @@ def summary(found: Report) -> Table:
         "journals",
         f"{checked.matches:,} with {checked.moves:,} promised moves, {checked.verified:,} verified:\n"
         f"{checked.lost} lost, {checked.duplicated} duplicated, {checked.diverged} diverged, "
-        f"{checked.unchecked} unchecked",
+        f"{checked.unchecked} unchecked" + (f", with {checked.unchecked_moves:,} more" if checked.unchecked else ""),
     )
     for line in remarks(found):
         table.add_row("note", escape(line))

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from services.load.checks import Checked
+from services.load.ending import Ended
 from services.load.figures import Interval
 from services.load.plan import Share, split
 
@@ -24,6 +25,10 @@ NATS_USER = "CROUPIER_NATS_USER"
 NATS_PASSWORD = "CROUPIER_NATS_PASSWORD"  # noqa: S105 - the name of a variable
 MAX_LINE = 4 * 1024 * 1024
 HANDSHAKE_S = 5.0
+BEAT_S = 1.0
+"""How often each side says that it is there."""
+SILENT_S = 15.0
+"""For how long one side may say nothing, before the other takes it for lost."""
 
 
 class TalkError(ConnectionError):
@@ -77,6 +82,10 @@ class Seen(Struct, frozen=True, tag=True):
     measured: bool
 
 
+class Alive(Struct, frozen=True, tag=True):
+    """Whoever says so is there, from either side."""
+
+
 class Stop(Struct, frozen=True, tag=True):
     """Report for the last time, end all matches, look at the journals; `gone`: the server is, so wait for nothing."""
 
@@ -101,7 +110,7 @@ class Done(Struct, frozen=True, tag=True):
     """The end of a worker's work."""
 
     checked: Checked
-    unanswered: int
+    ended: Ended
 
 
 class Failed(Struct, frozen=True, tag=True):
@@ -111,7 +120,20 @@ class Failed(Struct, frozen=True, tag=True):
 
 
 Message = (
-    Challenge | Hello | Welcome | Work | Opened | Play | Measure | Seen | Stop | Stopped | Checking | Done | Failed
+    Challenge
+    | Hello
+    | Welcome
+    | Work
+    | Opened
+    | Play
+    | Measure
+    | Alive
+    | Seen
+    | Stop
+    | Stopped
+    | Checking
+    | Done
+    | Failed
 )
 _MESSAGES: Any = msgspec.json.Decoder(Message)
 
@@ -171,9 +193,12 @@ class Talk:
     async def ask_in(self, secret: str, host: str, pid: int, cores: int) -> None:
         """As worker: be let in. Raises TalkError, TimeoutError."""
         async with asyncio.timeout(HANDSHAKE_S):
-            challenge = await self.receive()
+            try:
+                challenge = await self.receive()
+            except TalkError:
+                challenge = None
             if not isinstance(challenge, Challenge):
-                raise TalkError("no coordinator listens there")
+                raise TalkError("whoever listens there is no coordinator of a load")
             nonce = secrets.token_hex(16)
             self.send(Hello(nonce, _proof(secret, "worker", challenge.nonce, nonce), host, pid, cores))
             welcome = await self.receive()

@@ -62,14 +62,16 @@ class NatsViews:
         listener = self._listeners.get(place)
         if listener is not None and listener.needs_token:  # it opens one tenure only
             listener.close()
+            del self._listeners[place]
             self._listening.pop(listener, None)
             listener = None
         if listener is None:
-            listener = self._listeners[place] = self._new(len(self._listeners))
+            listener = self._new(len(self._listeners))
             try:
                 await listener.connect(token)
             except OSError as error:
                 raise NatsError(self._unheard(listener, error)) from None
+            self._listeners[place] = listener
         return listener
 
     def _unheard(self, listener: Listener, error: OSError) -> str:
@@ -85,6 +87,25 @@ class NatsViews:
         """Return when the server knows of the subscriptions of these seats."""
         listeners = {seat.ear.listener for seat in seats if isinstance(seat.ear, _Ear)}
         await asyncio.gather(*(listener.flush() for listener in listeners))
+
+    async def silent(self, within_s: float) -> str:
+        """Say which connections give no answer within so many seconds; empty: all of them did."""
+
+        async def answers(listener: Listener) -> bool:
+            try:
+                async with asyncio.timeout(within_s):
+                    await listener.answer()
+            except TimeoutError:
+                return False
+            return True
+
+        found = await asyncio.gather(*(answers(listener) for listener in self._listeners.values()))
+        if all(found):
+            return ""
+        where = ", ".join(self._urls)
+        if not any(found):
+            return f"NATS at {where} is gone: no connection gave an answer"
+        return f"NATS at {where} is there in part: {found.count(False):,} of {len(found):,} connections gave no answer"
 
     def _new(self, number: int) -> Listener:
         def back() -> None:
@@ -137,6 +158,10 @@ class GrpcViews:
 
     async def flush(self, seats: list[Seat]) -> None:
         """Nothing to wait for: a stream begins with the present view."""
+
+    async def silent(self, _within_s: float) -> str:
+        """Nobody but the match service, who is asked whether he is there."""
+        return ""
 
     async def watch_slowly(self, _subject: str, token: str, version: int) -> None:
         """Watch, but take a view only now and then; until cancelled."""
@@ -196,10 +221,10 @@ class _Watch:
             await asyncio.sleep(RETRY_S)
 
     async def _read(self, call: Any) -> None:
-        seat, sight, counts = self._seat, self._crowd.sight, self._crowd.meter
+        seat, sight = self._seat, self._crowd.sight
         while isinstance(response := await call.read(), pb.WatchViewResponse):
             view = sight.of(response.view)
-            if seat.view is not None and view.version > seat.version + 1:
-                counts.counts.lost_views += view.version - seat.version - 1
-            if view.version > seat.version or seat.view is None:
-                seat.see(view)
+            if seat.asking:
+                seat.later.append(view)
+            elif view.version != seat.version or seat.view is None:
+                seat.replace(view, asked=False)

@@ -9,16 +9,21 @@ import signal
 import socket
 import sys
 import time
+from typing import Any
 
 import uvloop
 
 from services import collector
 from services.load.checks import check
 from services.load.crowd import Crowd
+from services.load.ending import finish
 from services.load.talk import (
+    BEAT_S,
     NATS_PASSWORD,
     NATS_USER,
     OPERATOR_KEY,
+    SILENT_S,
+    Alive,
     Checking,
     Done,
     Failed,
@@ -34,6 +39,7 @@ from services.load.talk import (
 )
 from services.play_stream import RefusedError
 from services.processes import cores
+from services.tasks import end
 
 REPORT_S = 0.5
 KNOCK_S = 30.0
@@ -59,21 +65,24 @@ async def _work(address: str, secret: str) -> str | None:
     except (OSError, TimeoutError) as error:
         if talk is not None:
             await talk.close()
-        return f"{address}: {str(error) or 'no answer'}"
+        return f"{address}: {str(error) or 'no coordinator answers there'}"
     if person:
         _say("joined: playing as the coordinator says; Ctrl-C ends this worker's matches, and the run")
     else:
         _say(json.dumps({"event": "ready", "coordinator": address}))
-    working = asyncio.create_task(_Worker(talk).run())
+    worker = _Worker(talk)
+    working = asyncio.create_task(worker.run())
     loop = asyncio.get_running_loop()
-    told = asyncio.Event()
+    told = 0
+
+    def stop() -> None:
+        nonlocal told
+        told += 1
+        if told > 1 or not worker.ending:  # the end of its matches is cut off only by a second signal
+            working.cancel()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, told.set)
-    stopping = asyncio.create_task(told.wait())
-    await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    if not working.done():
-        working.cancel()
-    stopping.cancel()
+        loop.add_signal_handler(number, stop)
     try:
         await working
     except asyncio.CancelledError:
@@ -106,13 +115,16 @@ class _Worker:
         self._talk = talk
         self._crowd: Crowd | None = None
         self._measuring = False
+        self.ending = False
+        """Whether it does nothing any more but end its matches."""
 
     async def run(self) -> None:
         """Work until the end, or until the coordinator is gone: then only end the matches. Raises what went wrong."""
         talk = self._talk
         reason = "stopped"
+        beating = asyncio.create_task(self._beat())
         try:
-            message = await talk.receive()
+            message = await self._next()
             if not isinstance(message, Work):
                 raise TalkError("the coordinator gave no work")
             user, password = os.environ.get(NATS_USER), os.environ.get(NATS_PASSWORD)
@@ -124,6 +136,8 @@ class _Worker:
             reason = _advice(first)
             raise first from error
         finally:
+            beating.cancel()
+            self.ending = True
             if self._crowd is not None:
                 await asyncio.shield(self._end(self._crowd, reason))
             await talk.close()
@@ -132,32 +146,30 @@ class _Worker:
         talk = self._talk
         hearing = asyncio.create_task(self._hear(crowd))
         reporting = asyncio.create_task(self._report(crowd))
+        opening = asyncio.create_task(crowd.open())
         try:
-            async with asyncio.TaskGroup() as group:
-                opening = group.create_task(crowd.open())
-                await asyncio.wait({hearing, opening}, return_when=asyncio.FIRST_COMPLETED)
-                if hearing.done():
-                    opening.cancel()
-            if not opening.cancelled():
+            await asyncio.wait({hearing, opening}, return_when=asyncio.FIRST_COMPLETED)
+            if opening.done():
+                await opening
                 talk.send(Opened())
-            collector.calm()
+                collector.calm()
             await hearing
-        finally:
             reporting.cancel()
-            hearing.cancel()
-        talk.send(Stopped(crowd.report(), crowd.behind()))
-        unanswered = await crowd.finish()
+            talk.send(Stopped(crowd.report(), crowd.behind()))
+            ended = await finish(crowd)  # which waits for the matches that are just being opened
+        finally:
+            await end([reporting, hearing, opening])
         if crowd.failure is not None:
             raise TalkError(f"a player broke down: {crowd.failure!r}")
         checked = await check(crowd, lambda done: talk.send(Checking(done, len(crowd.played))))
-        talk.send(Done(checked, unanswered))
+        talk.send(Done(checked, ended))
         self._crowd = None
         await crowd.close()
 
     async def _hear(self, crowd: Crowd) -> None:
         """Follow the coordinator until it says stop. Raises TalkError."""
         while True:
-            match await self._talk.receive():
+            match await self._next():
                 case Play():
                     crowd.go()
                 case Measure():
@@ -168,6 +180,28 @@ class _Worker:
                         crowd.hurry()
                     return
 
+    async def _next(self) -> Any:
+        """Return what the coordinator says next. Raises TalkError, also when it says nothing for too long."""
+        silent = 0.0
+        while silent < SILENT_S:
+            try:
+                async with asyncio.timeout(BEAT_S):  # in parts: if it was this process that slept, one of them is over
+                    message = await self._talk.receive()
+            except TimeoutError:
+                silent += BEAT_S
+                continue
+            if isinstance(message, Failed):
+                raise TalkError(message.reason)
+            if not isinstance(message, Alive):
+                return message
+            silent = 0.0
+        raise TalkError(f"the coordinator has been silent for {SILENT_S:g} s")
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            self._talk.send(Alive())
+
     async def _report(self, crowd: Crowd) -> None:
         while True:
             await asyncio.sleep(REPORT_S)
@@ -177,7 +211,7 @@ class _Worker:
         """Leave no match behind."""
         self._talk.send(Failed(reason))
         with contextlib.suppress(RefusedError, OSError):
-            await crowd.finish()
+            await finish(crowd)
         await crowd.close()
 
 

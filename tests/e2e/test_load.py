@@ -1,23 +1,31 @@
 """Claims about `croupier load` against real servers: what it reports is what was played, whichever road moves take."""
 
+import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from services.load.coordinator import Coordinator, PhaseName
+from services.load.crowd import GONE_S
 from services.load.plan import Plan
 from services.load.report import Report
-from services.load.run import Wish, measure_stack
+from services.load.run import Wish, measure, measure_stack
 from services.load.talk import OPERATOR_KEY, SECRET
 from services.local import free_port
 from services.stack import Stack
+from tests.faults.nats_proxy import NatsProxy
 
 SECONDS = 2.0
 
@@ -80,6 +88,7 @@ def test_players_who_leave_reconnect_and_read_slowly_lose_nothing(stack, views):
     assert found.good, (found.problems, found.checked)
     assert found.left > 0
     assert found.reconnects > 0
+    assert not found.lost_views, "those that were missed were healed"
 
 
 def test_ctrl_c_ends_early_with_a_report_and_no_open_match(stack, tmp_path):
@@ -134,6 +143,167 @@ def test_a_stack_of_its_own_that_breaks_ends_the_run_and_is_named(tmp_path):
     assert not found.good
 
 
+@pytest.fixture(scope="module")
+def remote(tmp_path_factory):
+    """A stack as somebody else's: the load knows nothing of its processes."""
+    with Stack(tmp_path_factory.mktemp("remote"), engines=1) as own:
+        yield own
+        for process in (own.nats, own.match):
+            process.start()
+
+
+def loaded_from_afar(
+    remote: Stack, folder: Path, monkeypatch: pytest.MonkeyPatch, at_the_end: Callable[[], object], **plan: Any
+) -> Report:
+    """Run a load; when its time is over, before the players are told, something happens."""
+    given = {"game": "timos_twist", "matches": 4, "seats": 3, "seconds": 1.0, "warm_up": 0.5, "think_ms": 20.0}
+    enter = Coordinator._enter
+
+    def entered(self: Coordinator, phase: PhaseName) -> None:
+        if phase == "ending":
+            at_the_end()
+        enter(self, phase)
+
+    monkeypatch.setattr(Coordinator, "_enter", entered)
+    env = {OPERATOR_KEY: remote.environment[OPERATOR_KEY], **remote.access.environment("observer")}
+    wish = Wish(plan=Plan(**{"server": remote.grpc, "nats": remote.nats.url, **given, **plan}))
+    return measure(wish, folder, env, Console(quiet=True), on_signal=False)
+
+
+@contextmanager
+def proxied(remote: Stack) -> Iterator[Any]:
+    """A network in front of NATS, in a thread of its own; `loop` is the one in which it runs."""
+    proxy: Any = NatsProxy(int(remote.nats.url.rpartition(":")[2]))
+    proxy.loop = asyncio.new_event_loop()
+    running = threading.Thread(target=proxy.loop.run_forever)
+    running.start()
+    asyncio.run_coroutine_threadsafe(proxy.__aenter__(), proxy.loop).result()
+    try:
+        yield proxy
+    finally:
+        asyncio.run_coroutine_threadsafe(proxy.__aexit__(), proxy.loop).result()
+        proxy.loop.call_soon_threadsafe(proxy.loop.stop)
+        running.join()
+        proxy.loop.close()
+
+
+@pytest.mark.parametrize("plan", [{}, {"views": "grpc"}, {"transport": "unary"}], ids=str)
+@pytest.mark.parametrize("how", ["kill", "pause"])
+def test_a_match_service_that_is_gone_for_good_is_named_and_its_journals_count_as_unchecked(
+    remote, tmp_path, monkeypatch, how, plan
+):
+    try:
+        found = loaded_from_afar(remote, tmp_path, monkeypatch, getattr(remote.match, how), **plan)
+    finally:
+        (remote.match.start if how == "kill" else remote.match.resume)()
+    assert found.problems == [
+        f"the match service at {found.plan.server} is gone: it gave no answer for {GONE_S:g} s after the last move"
+    ]
+    assert found.moves > 0, "what was measured is reported"
+    assert found.checked.unchecked == found.checked.matches >= 4
+    assert found.checked.unchecked_moves >= found.moves
+    assert "journals were not looked at: the match service at" in found.checked.examples[0]
+    assert not found.good
+
+
+@pytest.mark.parametrize("how", ["kill", "pause"])
+def test_nats_that_is_gone_for_good_is_named(remote, tmp_path, monkeypatch, how):
+    try:
+        found = loaded_from_afar(remote, tmp_path, monkeypatch, getattr(remote.nats, how))
+    finally:
+        (remote.nats.start if how == "kill" else remote.nats.resume)()
+    assert found.problems[0].startswith(f"NATS at {found.plan.nats} is gone: ")
+    assert "4 matches could not be ended" in found.problems[1], "since nobody else reaches NATS either"
+    assert found.checked.unchecked > 0
+    assert not found.good
+
+
+def test_nats_that_cannot_be_reached_from_here_alone_is_named_and_every_journal_is_verified(
+    remote, tmp_path, monkeypatch
+):
+    with proxied(remote) as proxy:
+
+        def cut() -> None:
+            proxy.closed = True
+            proxy.loop.call_soon_threadsafe(proxy.cut)
+
+        found = loaded_from_afar(remote, tmp_path, monkeypatch, cut, nats=proxy.url)
+    [problem] = found.problems
+    assert problem.startswith(f"NATS at {found.plan.nats} is gone: ")
+    assert found.checked.verified == found.checked.matches >= 4, "the last views were asked for"
+    assert not found.lost_views
+
+
+def test_a_match_that_cannot_be_opened_is_ended_and_who_is_not_there_named_with_the_reason(
+    remote, tmp_path, monkeypatch
+):
+    before = set(intake(remote))
+    found = loaded_from_afar(remote, tmp_path, monkeypatch, lambda: None, nats="nats://127.0.0.1:1")
+    assert "NATS cannot be listened to at nats://127.0.0.1:1" in found.problems[0]
+    opened = set(intake(remote)) - before
+    assert opened
+    assert {last_kind(remote, journal) for journal in opened} == {"aborted"}
+
+
+def test_a_match_service_that_is_not_there_is_named_with_what_grpc_says_of_it(remote, tmp_path, monkeypatch):
+    found = loaded_from_afar(remote, tmp_path, monkeypatch, lambda: None, server=f"127.0.0.1:{free_port()}")
+    assert re.search(r"no match service answers at 127.0.0.1:\d+ without TLS .*Connection refused", found.problems[0])
+
+
+def test_views_that_nats_drops_are_healed_and_none_is_lost(remote, tmp_path, monkeypatch):
+    over = threading.Event()
+    with proxied(remote) as proxy:
+
+        def drop_some() -> None:
+            while not over.wait(0.3):
+                proxy.loss = 1.0
+                time.sleep(0.1)
+                proxy.loss = 0.0
+                proxy.loop.call_soon_threadsafe(proxy.cut)  # who reconnects asks at once
+
+        dropping = threading.Thread(target=drop_some)
+        dropping.start()
+        try:
+            found = loaded_from_afar(remote, tmp_path, monkeypatch, over.set, nats=proxy.url, seconds=3.0)
+        finally:
+            over.set()
+            dropping.join()
+    assert found.good, (found.problems, found.checked)
+    assert found.healed_views > 0
+    assert found.gaps > 0
+    assert not found.lost_views
+
+
+def test_workers_of_the_server_that_are_gone_for_good_are_guessed_at(remote, tmp_path, monkeypatch):
+    [engine] = remote.engines
+    try:
+        found = loaded_from_afar(remote, tmp_path, monkeypatch, engine.kill)
+    finally:
+        engine.start()
+    assert found.problems == [
+        "4 matches could not be ended: nobody decided in time: are engine workers and Redis there?"
+    ]
+    assert found.checked.unchecked >= 4
+
+
+@pytest.mark.parametrize("name", ["match", "nats"])
+def test_who_is_away_for_a_moment_when_the_time_is_over_is_waited_for(remote, tmp_path, monkeypatch, name):
+    process = getattr(remote, name)
+
+    back = threading.Timer(0.2, process.start)
+
+    def blink() -> None:
+        process.kill()
+        back.start()
+
+    try:
+        found = loaded_from_afar(remote, tmp_path, monkeypatch, blink)
+    finally:
+        back.join()
+    assert found.good, (found.problems, found.checked)
+    assert found.checked.verified == found.checked.matches >= 4
+
+
 def wait_for_moves(stack: Stack) -> None:
     """Give a run time to start its worker and to measure a little."""
     before = len(intake(stack))
@@ -149,6 +319,14 @@ def intake(stack: Stack) -> list[str]:
 
     with redis.Redis.from_url(stack.redis.url, decode_responses=True) as client:
         return client.keys("*:journal:*")
+
+
+def last_kind(stack: Stack, journal: str) -> str:
+    import redis
+
+    with redis.Redis.from_url(stack.redis.url) as client:
+        [(_, fields)] = client.xrevrange(journal, count=1)
+    return str(json.loads(fields[b"line"])["kind"])
 
 
 def test_workers_of_other_machines_join_with_the_secret_and_are_merged(stack, tmp_path):

@@ -16,6 +16,7 @@ from engine.audit import audit
 from services import wire
 from services.load.checks import Checked, check
 from services.load.crowd import Crowd
+from services.load.ending import finish
 from services.load.figures import Interval
 from services.load.match import OpenMatch
 from services.load.moves import submission
@@ -121,7 +122,9 @@ class Players:
             server = f"ipv4:{','.join(turned)}"
             whole = Plan(server=server, nats=nats, matches=matches, seed=seed, **fields)
             whole.check()
-            self.crowds.append(Crowd(Share(whole, 0, 1), operator_key, observer))
+            crowd = Crowd(Share(whole, 0, 1), operator_key, observer)
+            crowd.grace_s = RECOVERY_S
+            self.crowds.append(crowd)
 
     @property
     def matches(self) -> list[OpenMatch]:
@@ -182,13 +185,16 @@ class Players:
 
     async def end(self, row: Row) -> None:
         """End all matches and write into the row what became of their moves."""
-        unanswered = await asyncio.gather(*(crowd.finish() for crowd in self.crowds))
+        ended = await asyncio.gather(*(finish(crowd) for crowd in self.crowds))
         self._collect()
         checked = Checked()
-        for crowd, open_moves in zip(self.crowds, unanswered, strict=True):
-            if open_moves:
-                row.failed += open_moves
-                row.told.append(f"{crowd.plan.game}: {open_moves} moves never had an answer")
+        for crowd, end in zip(self.crowds, ended, strict=True):
+            row.failed += end.unanswered + end.lost_views + len(end.problems)
+            row.told += [f"{crowd.plan.game}: {problem}" for problem in end.problems]
+            if end.unanswered:
+                row.told.append(f"{crowd.plan.game}: {end.unanswered} moves never had an answer")
+            if end.lost_views:
+                row.told.append(f"{crowd.plan.game}: {end.lost_views} views never came")
             if crowd.failure is not None:
                 row.failed += 1
                 row.told.append(f"{crowd.plan.game}: a player broke down: {crowd.failure!r}")

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 import msgspec
 import pytest
@@ -30,6 +30,7 @@ from services.load.checks import Checked, examine
 from services.load.coordinator import Coordinator, PhaseName
 from services.load.cpu import Processes
 from services.load.crowd import Played
+from services.load.ending import Ended
 from services.load.figures import Counts, Interval, Latency, Meter, histogram, quantile, sort
 from services.load.match import OpenMatch, Seat, Sent
 from services.load.moves import MoveStream
@@ -39,10 +40,12 @@ from services.load.page import page
 from services.load.plan import Plan, PlanError, Share, seconds
 from services.load.progress import Progress, row
 from services.load.report import OwnStack, remarks, report, settings, summary
-from services.load.run import dialled
+from services.load.run import Wish, dialled
 from services.load.sight import Sight, same_table
+from services.load.viewers import NatsViews
 from services.load.worker import work
 from services.local import NatsServer, free_port
+from services.settings import Durability
 from services.views import ViewEncoder
 from tests.services import played
 from tests.services.played import EVERY_GAME, OUTSIDE, create, join, move, outside  # noqa: F401 - the fixture
@@ -122,6 +125,34 @@ def test_the_command_refuses_nonsense_before_it_starts_anything(arguments, said,
         monkeypatch.setenv("CROUPIER_LOAD_SECRET", SECRET)
     result = CliRunner().invoke(app, ["load", *arguments])
     assert (result.exit_code, said in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "engines", "durability"),
+    [
+        ([], Wish(plan=PLAN).engines, Wish(plan=PLAN).durability),
+        (["--engines", "3", "--durability", "fsync"], 3, Durability("fsync")),
+    ],
+)
+def test_a_stack_of_its_own_is_as_the_command_says_or_else_as_wished_for_by_default(
+    arguments, engines, durability, monkeypatch
+):
+    wishes: list[Wish] = []
+
+    def run(wish: Wish, _console: Console) -> NoReturn:
+        wishes.append(wish)
+        raise PlanError("enough")
+
+    monkeypatch.setattr("services.load.run.run", run)
+    assert CliRunner().invoke(app, ["load", "--for", "1s", *arguments]).exit_code == 2
+    assert [(wish.engines, wish.durability) for wish in wishes] == [(engines, durability)]
+
+
+def test_the_help_says_the_defaults_of_a_stack_of_its_own():
+    options = {name: one for one in typer.main.get_command(app).commands["load"].params for name in one.opts}
+    wish = Wish(plan=PLAN)
+    assert f"by default {wish.durability}." in options["--durability"].help
+    assert (wish.engines, "by default one" in options["--engines"].help) == (1, True)
 
 
 def test_the_guide_speaks_only_of_options_that_the_command_has_and_the_command_has_all_that_a_load_needs():
@@ -315,6 +346,46 @@ def test_a_gap_is_healed_a_repeat_is_dropped():
     seat.version -= 1
     seat.take(ViewEncoder(real).view_json(0))
     assert crowd.healed == [0]
+
+
+def test_views_that_a_newer_one_came_in_the_place_of_are_healed_unless_they_were_heard_too():
+    crowd = FakeCrowd()
+    match, real = playing(crowd)
+    seat = match.seats[0]
+    views = []
+    for _ in range(4):
+        decide(real, crowd.sent[-1])
+        views.append(ViewEncoder(real).view_json(0))
+        for other in match.seats[1:]:
+            other.take(ViewEncoder(real).view_json(other.number))
+        match.sent = 0
+        match.awaited = 0
+        seat.view, seat.version = seat.sight.read(views[-1]), real.version
+        match.go_on()
+    seat.version -= 4
+    seat.asking = True
+    seat.take(views[1])
+    seat.asking = False
+    seat.replace(seat.sight.read(views[3]), asked=True)
+    assert (seat.version, crowd.meter.counts.healed_views) == (real.version, 3), "of four one was heard"
+    seat.later.clear()
+    seat.replace(seat.sight.read(views[0]), asked=True)
+    assert (seat.version, crowd.meter.counts.healed_views) == (real.version - 3, 3), "a lower one replaces, too"
+    seat.replace(seat.sight.read(views[2]), asked=False)
+    assert crowd.meter.counts.healed_views == 4, "a stream's own view was heard, the one before was not"
+
+
+def test_views_that_no_seat_lacks_are_not_lost_and_those_of_a_known_end_are():
+    crowd = FakeCrowd()
+    match, real = playing(crowd)
+    assert match.lost_views() == 0
+    match.accept(crowd.sent[0], real.version + 1)
+    assert match.lost_views() == 2, "both seats lack the view of a move that was accepted"
+    decide(real, crowd.sent[0])
+    match.seats[0].take(ViewEncoder(real).view_json(0))
+    assert match.lost_views() == 1
+    match.last = real.version + 2
+    assert match.lost_views() == 2 + 3
 
 
 def test_views_missed_before_a_match_is_played_are_no_gap():
@@ -514,6 +585,27 @@ def test_a_listener_comes_back_by_itself_and_says_so(tmp_path):
         assert asyncio.run(scene(server.url)) == [b"one", b"two"]
 
 
+def test_a_place_whose_connection_could_not_be_made_gets_another_one_when_nats_is_back(tmp_path):
+    server = NatsServer(tmp_path)
+    with server:
+        url = server.url
+    crowd: Any = SimpleNamespace(plan=plan(nats=url), share=Share(plan(), 0, 1), login=None)
+    match: Any = SimpleNamespace(slot=0, crowd=SimpleNamespace(sight=None))
+    seat = Seat(match, 0, "", 1)
+
+    async def scene() -> None:
+        views = NatsViews(crowd)
+        with pytest.raises(NatsError, match="cannot be listened to"):
+            await views.show(seat, "view.a")
+        with server:
+            await views.show(seat, "view.a")
+            await views.flush([seat])
+            assert await views.silent(5.0) == ""
+            await views.close()
+
+    asyncio.run(scene())
+
+
 def test_a_listener_shows_a_token_where_one_is_needed_and_says_why_it_was_not_let_in(tmp_path):
     async def connect(url: str, token: str | None) -> Listener:
         listener = Listener([url], lambda: None)
@@ -573,7 +665,7 @@ def test_a_worker_does_not_believe_a_coordinator_without_the_secret():
     asyncio.run(scene())
 
 
-async def fake_worker(address: str, fails: str = "") -> list[range]:
+async def fake_worker(address: str, fails: str = "", tells: str = "") -> list[range]:
     """Do as a worker does, with figures made up; return which slots it was given."""
     worker = await knock(address, SECRET)
     work = await worker.receive()
@@ -590,7 +682,8 @@ async def fake_worker(address: str, fails: str = "") -> list[range]:
     assert isinstance(await worker.receive(), talk.Stop)
     worker.send(talk.Stopped(Interval(Counts(moves=5), view={4000: 5}, seconds=0.5), behind=3))
     worker.send(talk.Checking(1, 2))
-    worker.send(talk.Done(Checked(matches=2, verified=2, moves=25), unanswered=0))
+    ended = Ended(unanswered=1, lost_views=2, problems=[tells] if tells else [])
+    worker.send(talk.Done(Checked(matches=2, verified=2, moves=25), ended))
     await worker.close()
     return [work.share.slots]
 
@@ -623,8 +716,16 @@ def test_a_worker_that_breaks_down_ends_the_run_and_is_named():
     coordinator, _ = conducted({}, {"fails": "out of luck"})
     found = report(coordinator)
     assert not found.good
-    assert found.problems == ["worker host/7: out of luck"]
+    assert found.problems == ["worker host/7: out of luck; the journals of its matches were not looked at"]
     assert found.checked.matches == 2
+
+
+def test_what_all_workers_found_at_the_end_is_said_once_and_what_one_did_is_said_of_him():
+    both, _ = conducted({"tells": "NATS is gone"}, {"tells": "NATS is gone"})
+    assert (both.problems, both.unanswered, both.lost_views) == (["NATS is gone"], 2, 4)
+    assert not report(both).good
+    one, _ = conducted({"tells": "NATS is gone"}, {})
+    assert one.problems == ["host/7: NATS is gone"]
 
 
 def test_workers_elsewhere_are_told_a_name_that_they_can_reach():
@@ -645,11 +746,84 @@ def test_a_person_who_joins_is_told_how_it_goes_and_a_program_that_it_is_ready(p
     monkeypatch.setattr("sys.stdout.isatty", lambda: person)
     coordinating = threading.Thread(target=lambda: asyncio.run(let_one_in_and_go()))
     coordinating.start()
-    assert work(f"127.0.0.1:{port}", SECRET) == "the connection has ended"
+    assert work(f"127.0.0.1:{port}", SECRET) == "the run was stopped before it began"
     coordinating.join()
     said = capsys.readouterr().out
     assert (said.startswith("knocking at") and "joined: " in said) == person
     assert ('"event": "ready"' in said) != person
+
+
+def test_who_joins_early_waits_for_the_others_and_is_told_if_they_do_not_come():
+    port = free_port()
+
+    async def wait_in_vain() -> None:
+        coordinator = Coordinator(PLAN, SECRET, Processes({}))
+        await coordinator.listen("127.0.0.1", port)
+        await coordinator.run(2, 2.5, lambda: None)  # it says meanwhile that it is there
+        await coordinator.close()
+
+    coordinating = threading.Thread(target=lambda: asyncio.run(wait_in_vain()))
+    coordinating.start()
+    assert work(f"127.0.0.1:{port}", SECRET) == "1 of 2 workers came within 2.5 s"
+    coordinating.join()
+
+
+def test_who_says_nothing_for_too_long_is_lost_on_either_side(monkeypatch):
+    monkeypatch.setattr("services.load.coordinator.SILENT_S", 0.3)
+    monkeypatch.setattr("services.load.worker.SILENT_S", 0.3)
+    monkeypatch.setattr("services.load.worker.BEAT_S", 0.1)
+
+    async def silent_worker() -> Coordinator:
+        coordinator = Coordinator(PLAN, SECRET, Processes({}))
+        worker = asyncio.create_task(knock(await coordinator.listen("127.0.0.1", 0), SECRET))
+        await coordinator.run(1, 5, lambda: None)
+        await coordinator.close()
+        await (await worker).close()
+        return coordinator
+
+    assert asyncio.run(silent_worker()).problems == ["worker host/7: silent for 0.3 s"]
+
+    said = threading.Event()
+    port = free_port()
+
+    async def silent_coordinator() -> None:
+        coordinator = Coordinator(PLAN, SECRET, Processes({}))
+        await coordinator.listen("127.0.0.1", port)
+        await asyncio.to_thread(said.wait)
+        await coordinator.close()
+
+    coordinating = threading.Thread(target=lambda: asyncio.run(silent_coordinator()))
+    coordinating.start()
+    assert work(f"127.0.0.1:{port}", SECRET) == "the coordinator has been silent for 0.3 s"
+    said.set()
+    coordinating.join()
+
+
+def test_whoever_listens_but_coordinates_no_load_is_told_apart(tmp_path):
+    with NatsServer(tmp_path) as server:
+        address = server.url.removeprefix("nats://")
+        assert work(address, SECRET) == f"{address}: whoever listens there is no coordinator of a load"
+
+
+@pytest.mark.parametrize(("phase", "interrupted"), [("measuring", True), ("ending", False)])
+def test_only_a_stop_before_its_time_interrupts_a_run(phase, interrupted):
+    async def scene() -> Coordinator:
+        coordinator = Coordinator(plan(seconds=0.5, warm_up=0.1), SECRET, Processes({}))
+        working = asyncio.create_task(fake_worker(await coordinator.listen("127.0.0.1", 0)))
+        enter = coordinator._enter
+
+        def entered(now: PhaseName) -> None:
+            enter(now)
+            if now == phase:
+                coordinator.stop.set()
+
+        coordinator._enter = entered  # type: ignore[method-assign]
+        await coordinator.run(1, 5, lambda: None)
+        await coordinator.close()
+        await working
+        return coordinator
+
+    assert report(asyncio.run(scene())).interrupted == interrupted
 
 
 def test_workers_that_do_not_come_are_not_waited_for_for_ever():
@@ -718,7 +892,7 @@ def test_progress_is_two_lines_of_80_columns_in_every_phase(phase):
     coordinator = Coordinator(plan(seconds=3600, warm_up=300), SECRET, Processes({}))
     coordinator.phase = phase
     coordinator.since -= 1800
-    coordinator.total.counts = Counts(moves=1_234_567, lost_views=123, refused={"OVERLOADED": 12_345})
+    coordinator.total.counts = Counts(moves=1_234_567, healed_views=123, refused={"OVERLOADED": 12_345})
     coordinator.last.view = {1_234_567: 1}
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(row(coordinator))
