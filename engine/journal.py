@@ -7,15 +7,18 @@ are left out. An entry's hash is SHA-256 over `prev`'s 32 bytes and the line's b
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from engine.game import Result, encode
 
 NO_HASH = bytes(32)
 """`prev` of the first entry."""
+
+Millis = Annotated[int, Meta(le=2**53 - 1)]
+"""Milliseconds. No greater number is an entry's: whoever reads JSON with doubles would take it for another one."""
 
 
 class SeatPlan(Struct, frozen=True):
@@ -25,7 +28,7 @@ class SeatPlan(Struct, frozen=True):
     """
 
     kind: str
-    thinking: int | UnsetType = UNSET
+    thinking: Millis | UnsetType = UNSET
     policy: int | UnsetType = UNSET
 
 
@@ -42,7 +45,7 @@ class Created(Struct, frozen=True, tag_field="kind", tag="created"):
     private: bool
     commitment: str
     request: str
-    clock: int | UnsetType = UNSET
+    clock: Millis | UnsetType = UNSET
     code: str | UnsetType = UNSET
     absent: SeatPlan | UnsetType = UNSET
 
@@ -108,7 +111,7 @@ ENDS = (Finished, Aborted)
 
 class _Head(Struct):
     v: int
-    at: int
+    at: Millis
     state: str
     prev: str
 
@@ -117,7 +120,7 @@ class _MovedLine(Struct):
     """A whole line with a move; most lines are, so they are read at once and not in two parts."""
 
     v: int
-    at: int
+    at: Millis
     kind: Literal["moved"]
     seat: int
     prompt: int

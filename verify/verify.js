@@ -1481,6 +1481,7 @@
       let right = typeof value === shape;
       if (shape === "object") right = right && value !== null && !Array.isArray(value);
       if (shape === "number") right = Number.isSafeInteger(value);
+      if (shape === "string") right = right && !/\p{Surrogate}/u.test(value);
       ensure(right, "line", `\`${name}\` is no ${shape}`);
       return value;
     }
