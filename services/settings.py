@@ -250,7 +250,8 @@ class Settings(BaseSettings):
     )
     token_ttl_s: int = _setting(
         7 * 86_400,
-        "How long a token holds; repeating the call that gave it renews it.",
+        "How long a token holds; repeating the call that gave it renews it. Let it be no longer than the "
+        "retention: a match that has left Redis can be created anew, with other players.",
         unit="s", ge=60, le=366 * 86_400,
     )  # fmt: skip
     nats_tls_ca: Path | None = _setting(

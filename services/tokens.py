@@ -25,6 +25,8 @@ from services.settings import Settings, key_pair
 ALGORITHM = "HS256"
 LEEWAY_S = 30
 """How far the clocks of two services may be apart."""
+SHORTEST_S = 60
+"""No token holds for less, unless the settings say so."""
 MAX_LENGTH = 1024
 REMEMBERED = 8192
 """Tokens that need not be verified again, those used last; each takes a kilobyte or two."""
@@ -93,10 +95,11 @@ class _Keys:
         self.first = given[0] if given else None
         self._known = {key_id(key): key for key in given}
 
-    def sign(self, role: Role, claims: dict[str, object], ttl_s: int) -> str:
+    def sign(self, role: Role, claims: dict[str, object], ttl_s: int, until: int | None = None) -> str:
         assert self.first is not None
         now = int(time.time())
-        claims = {"role": role, **claims, "aud": AUDIENCES[role], "iat": now, "exp": now + ttl_s}
+        expires = now + ttl_s if until is None else min(now + ttl_s, max(until, now + SHORTEST_S))
+        claims = {"role": role, **claims, "aud": AUDIENCES[role], "iat": now, "exp": expires}
         return jwt.encode(claims, self.first, ALGORITHM, headers={"kid": key_id(self.first)})
 
     def read(self, token: str) -> dict[str, Any]:
@@ -141,11 +144,15 @@ class Tokens:
         key, other = key_pair(settings, "token_key")
         return cls(key, settings.token_ttl_s, settings.partitions, other)
 
-    def for_seat(self, claim: SeatClaim) -> str:
-        """Return a token that opens one tenure."""
-        return self._keys.sign(
-            "seat", {"match": claim.match, "seat": claim.seat, "tenure": claim.tenure, "game": claim.game}, self._ttl_s
-        )
+    def for_seat(self, claim: SeatClaim, until: int | None = None) -> str:
+        """Return a token that opens one tenure, if `until` is given up to then (Unix seconds) or for a minute more."""
+        claims: dict[str, object] = {
+            "match": claim.match,
+            "seat": claim.seat,
+            "tenure": claim.tenure,
+            "game": claim.game,
+        }
+        return self._keys.sign("seat", claims, self._ttl_s, until)
 
     def for_host(self, match: str) -> str:
         """Return a token that opens StartMatch and KickSeat."""

@@ -38,7 +38,7 @@ from services.match.watch import Viewer, Views
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import Store
-from services.tokens import Operators, SeatClaim, Tokens
+from services.tokens import LEEWAY_S, Operators, SeatClaim, Tokens
 
 MARGIN_S = 0.2
 """How long before the client's deadline the service answers that it does not know."""
@@ -131,7 +131,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         return pb.JoinMatchResponse(
             seat=claim.seat,
             tenure=claim.tenure,
-            token=self._tokens.for_seat(claim),
+            token=await self._seat_token(claim, view),
             commitment=view.commitment,
             subject=view_subject(*claim[:3]),
             view=view,
@@ -199,7 +199,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
             match=create.match,
             seat=claim.seat,
             tenure=claim.tenure,
-            token=self._tokens.for_seat(claim),
+            token=await self._seat_token(claim, view),
             commitment=view.commitment,
             subject=view_subject(*claim[:3]),
             view=view,
@@ -320,6 +320,16 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         bind_contextvars(seat=joined.seat)
         view = await self._view_of(joined, Viewer(match, joined.seat, joined.tenure), context)
         return SeatClaim(match, joined.seat, joined.tenure, view.rules.split("/")[0]), view
+
+    async def _seat_token(self, claim: SeatClaim, view: view_pb2.View) -> str:
+        """Return a token that opens a tenure. After the match it holds no longer than the match stays in Redis.
+
+        From then on the match can be created anew, and the same tenure of its seat may be another's.
+        """
+        if view.status not in ("finished", "aborted"):
+            return self._tokens.for_seat(claim)
+        ended_s = (await self._past.end_of(claim.match)).at // 1000
+        return self._tokens.for_seat(claim, ended_s + self._settings.retention_s - LEEWAY_S)
 
     async def _tenure(self, match: str, seat: int, context: Context) -> int:
         """Return the tenure that holds a seat now, -1 if none does."""

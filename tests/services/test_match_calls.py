@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import time
 
 import grpc
+import jwt
 import pytest
 
 from croupier.v1 import match_service_pb2 as pb
@@ -245,6 +247,27 @@ def test_a_kick_that_names_nobody_hits_whoever_sat_there_when_it_was_asked_for_h
             await append([again])
             assert (await join(served, created.match)).seat == 1  # decided after it
             assert (await view(served, later.token)).seats[0].tenure == later.tenure
+
+    asyncio.run(run())
+
+
+def test_a_token_that_is_renewed_after_the_match_holds_no_longer_than_the_match_stays(redis_url, nats_url):
+    """Later the match may be created anew, and the same tenure of the same seat be another's: his hand is not shown."""
+
+    def expires(joined: pb.JoinMatchResponse) -> int:
+        return jwt.decode(joined.token, options={"verify_signature": False})["exp"]
+
+    async def run():
+        days = {"retention_s": 2 * 86_400, "token_ttl_s": 7 * 86_400}
+        async with playing(settings_for(redis_url, nats_url, operator_key=OPERATOR, **days)) as served:
+            created = await served.stub.CreateMatch(timos(), metadata=AS_OPERATOR)
+            identity = secret()
+            running = await join(served, created.match, request_id=identity)
+            assert expires(running) >= time.time() + 6 * 86_400
+            await aborted(served, created.match)
+            ended = await join(served, created.match, request_id=identity)
+            assert time.time() + 86_400 < expires(ended) < time.time() + 2 * 86_400
+            assert (await view(served, ended.token)).status == "aborted"
 
     asyncio.run(run())
 
