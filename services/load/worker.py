@@ -37,7 +37,7 @@ from services.load.talk import (
     TalkError,
     Work,
 )
-from services.play_stream import RefusedError
+from services.play_stream import BROKEN, RefusedError
 from services.processes import cores
 from services.tasks import end
 
@@ -133,7 +133,7 @@ class _Worker:
             await self._take_part(crowd)
         except Exception as error:
             first = _first(error)
-            reason = _advice(first)
+            reason = _advice(first, self._crowd)
             raise first from error
         finally:
             beating.cancel()
@@ -215,12 +215,16 @@ class _Worker:
         await crowd.close()
 
 
-def _advice(error: BaseException) -> str:
-    """Return what went wrong, and what to do where the whole run needs it."""
+def _advice(error: BaseException, crowd: Crowd | None) -> str:
+    """Return what went wrong and with whom, and what to do where the whole run needs it."""
     said = str(error) or type(error).__name__
-    if isinstance(error, RefusedError) and error.reason == "NOT_OPERATOR":
+    if not isinstance(error, RefusedError) or crowd is None:
+        return said
+    if error.reason == "NOT_OPERATOR":
         return f"{said}; set {OPERATOR_KEY} to the server's key where each worker starts"
-    return said
+    if error.reason in ("NO_OWNER", "OUTCOME_UNKNOWN"):
+        return f"{said}; does an engine worker run there, and reach Redis and NATS?"
+    return f"the match service at {crowd.plan.server}: {said}" if error.reason in BROKEN else said
 
 
 def _first(error: BaseException) -> BaseException:

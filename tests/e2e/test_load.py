@@ -24,6 +24,7 @@ from services.load.report import Report
 from services.load.run import Wish, measure, measure_stack
 from services.load.talk import OPERATOR_KEY, SECRET
 from services.local import free_port
+from services.play_stream import BROKEN, TRY_AGAIN
 from services.stack import Stack
 from tests.faults.nats_proxy import NatsProxy
 
@@ -187,8 +188,11 @@ def proxied(remote: Stack) -> Iterator[Any]:
         proxy.loop.close()
 
 
-@pytest.mark.parametrize("plan", [{}, {"views": "grpc"}, {"transport": "unary"}], ids=str)
-@pytest.mark.parametrize("how", ["kill", "pause"])
+@pytest.mark.parametrize(
+    ("how", "plan"),
+    [("kill", {}), ("kill", {"transport": "unary"}), ("pause", {"views": "grpc"})],
+    ids=["killed", "killed between calls", "silent"],
+)
 def test_a_match_service_that_is_gone_for_good_is_named_and_its_journals_count_as_unchecked(
     remote, tmp_path, monkeypatch, how, plan
 ):
@@ -271,6 +275,31 @@ def test_views_that_nats_drops_are_healed_and_none_is_lost(remote, tmp_path, mon
     assert found.good, (found.problems, found.checked)
     assert found.healed_views > 0
     assert found.gaps > 0
+    assert not found.lost_views
+
+
+@pytest.mark.parametrize("transport", ["play", "unary"])
+def test_a_match_service_that_is_restarted_again_and_again_refuses_nothing_as_its_own_fault(
+    remote, tmp_path, monkeypatch, transport
+):
+    over = threading.Event()
+    server = remote.grpc
+
+    def restart() -> None:
+        while not over.wait(0.7):
+            remote.match.restart()
+
+    restarting = threading.Thread(target=restart)
+    restarting.start()
+    try:
+        plan = {"server": server, "transport": transport, "views": "grpc", "seconds": 5.0, "think_ms": 0.0}
+        found = loaded_from_afar(remote, tmp_path, monkeypatch, over.set, **plan)
+    finally:
+        over.set()
+        restarting.join()
+    assert found.good, (found.problems, found.checked)
+    assert found.reconnects > 0
+    assert found.refused.keys() <= TRY_AGAIN | BROKEN - {"INTERNAL", "UNKNOWN"}
     assert not found.lost_views
 
 

@@ -43,8 +43,9 @@ from services.load.report import OwnStack, remarks, report, settings, summary
 from services.load.run import Wish, dialled
 from services.load.sight import Sight, same_table
 from services.load.viewers import NatsViews
-from services.load.worker import work
+from services.load.worker import _advice, work
 from services.local import NatsServer, free_port
+from services.play_stream import RefusedError
 from services.settings import Durability
 from services.views import ViewEncoder
 from tests.services import played
@@ -751,6 +752,20 @@ def test_a_person_who_joins_is_told_how_it_goes_and_a_program_that_it_is_ready(p
     said = capsys.readouterr().out
     assert (said.startswith("knocking at") and "joined: " in said) == person
     assert ('"event": "ready"' in said) != person
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        ("DEADLINE_EXCEEDED", "the match service at 127.0.0.1:1: DEADLINE_EXCEEDED: said"),
+        ("NO_OWNER", "NO_OWNER: said; does an engine worker run there, and reach Redis and NATS?"),
+        ("NOT_OPERATOR", "NOT_OPERATOR: said; set CROUPIER_OPERATOR_KEY to the server's key where each worker starts"),
+        ("BAD_OPTIONS", "BAD_OPTIONS: said"),
+    ],
+)
+def test_what_a_run_cannot_begin_without_is_named_with_who_or_what_is_missing(reason, expected):
+    crowd: Any = SimpleNamespace(plan=PLAN)
+    assert _advice(RefusedError(reason, "said", {}, again=False), crowd) == expected
 
 
 def test_who_joins_early_waits_for_the_others_and_is_told_if_they_do_not_come():
