@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 PARTIAL = ".partial"
+LISTED_AGAIN = 5
+"""How often a folder is listed from which something goes meanwhile."""
 
 
 class StorageError(RuntimeError):
@@ -80,17 +82,23 @@ class Folder:
             return file.read(-1 if end is None else end - start)
 
     def objects(self, under: str = "") -> list[Object]:
-        return sorted(self._walk(under))
+        found = list(self._walk(under))
+        for _ in range(LISTED_AGAIN):
+            if None not in found:
+                break
+            found = list(self._walk(under))
+        return sorted(one for one in found if one is not None)
 
-    def _walk(self, under: str) -> Iterator[Object]:
+    def _walk(self, under: str) -> Iterator[Object | None]:
+        """Yield what is there; None for what was removed while it was listed: what took its place is not listed."""
         for folder, _, names in os.walk(self._root / under):
             for name in names:
                 path = Path(folder, name)
                 if path.suffix != PARTIAL:
                     try:
                         yield Object(path.relative_to(self._root).as_posix(), path.stat().st_size)
-                    except FileNotFoundError:  # removed meanwhile
-                        continue
+                    except FileNotFoundError:
+                        yield None
 
     def remove(self, name: str) -> None:
         (self._root / name).unlink(missing_ok=True)

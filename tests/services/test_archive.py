@@ -1,5 +1,6 @@
 """The archive: what is written comes back byte for byte, and what is damaged is never taken for it."""
 
+import os
 import random
 import shutil
 import subprocess
@@ -98,6 +99,26 @@ def test_runs_of_the_index_are_merged_before_there_are_too_many(where):
         assert len(archive._index()) <= archives.MAX_RUNS + 1
     reader = Archive.at(where)
     assert all(reader.holds(one) for one in MATCHES)
+
+
+def test_a_match_is_found_although_runs_are_merged_while_they_are_listed(tmp_path, monkeypatch):
+    """A folder tells names first, then sizes: in between runs may have gone, and what they became is not listed."""
+    archive = Archive.at(str(tmp_path))
+    monkeypatch.setattr(archives, "MAX_RUNS", 100)
+    for one in MATCHES[:8]:
+        archive.write([one])
+    monkeypatch.setattr(archives, "MAX_RUNS", 2)
+    walk = os.walk
+
+    def merging(folder):
+        found = list(walk(folder))
+        monkeypatch.setattr(os, "walk", walk)
+        archive._merge()
+        return found
+
+    monkeypatch.setattr(os, "walk", merging)
+    assert Archive.at(str(tmp_path)).read(MATCHES[0].match) == list(MATCHES[0].lines)
+    assert len(archive._index()) == 1
 
 
 def test_a_run_too_large_to_be_kept_is_searched_where_it_lies(where, monkeypatch):
