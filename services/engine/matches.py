@@ -204,8 +204,11 @@ class Matches:
             due=due,
         )
 
-    def take_over(self, done: Sequence[Group], unreadable: Sequence[Group]) -> Outcome:
-        """Take over what is committed into what is known of its matches; return what follows from it."""
+    def take_over(self, done: Sequence[Group], unreadable: Sequence[Group], largest: int) -> Outcome:
+        """Take over what is committed into what is known of its matches; return what follows from it.
+
+        `largest`: bytes of the largest message that NATS takes.
+        """
         outcome = Outcome(done)
         outcome.refused += [item.delivery for group in unreadable for item in group.items if item.delivery]
         receipts: dict[str, list[Receipt]] = {}
@@ -224,7 +227,7 @@ class Matches:
                 outcome.counts[count] = outcome.counts.get(count, 0) + 1
         outcome.views = len(outcome.messages)
         outcome.messages += [
-            (f"receipts.{service}", data) for service, batch in receipts.items() for data in parcels(batch)
+            (f"receipts.{service}", data) for service, batch in receipts.items() for data in parcels(batch, largest)
         ]
         return outcome
 
@@ -260,13 +263,13 @@ class Matches:
         return type(command).__name__.lower(), game, result
 
 
-def parcels(batch: Sequence[Receipt]) -> list[bytes]:
+def parcels(batch: Sequence[Receipt], largest: int) -> list[bytes]:
     """Pack receipts into one message, or into as few as it takes to keep each below the limit."""
     whole = pack(batch)
-    if len(whole) <= RECEIPTS_BYTES or len(batch) == 1:
+    if len(whole) <= min(RECEIPTS_BYTES, largest) or len(batch) == 1:
         return [whole]
     middle = len(batch) // 2
-    return parcels(batch[:middle]) + parcels(batch[middle:])
+    return parcels(batch[:middle], largest) + parcels(batch[middle:], largest)
 
 
 def any_lobby_line(live: Live) -> bool:

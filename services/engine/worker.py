@@ -284,7 +284,7 @@ class Worker:
                 log.error("commit_always_conflicts", match=group.match)
                 group.held.reread = True
             await self._published()  # also if there was nothing to commit
-            outcome = self._matches.take_over(done, await self._owned(unreadable))
+            outcome = self._matches.take_over(done, await self._owned(unreadable), self._bus.largest)
             self._publishing = asyncio.create_task(self._publish(outcome))
         await asyncio.sleep(0)  # so that it is sent before the next batch is decided
 

@@ -416,6 +416,14 @@ class TestViews:
             assert [json.loads(receipt.view)["match"] for receipt in receipts] == [c.match for c in created]
             assert 8 <= len(front.batches) <= 32
 
+    @in_loop
+    async def test_so_are_those_that_are_too_many_for_a_server_that_takes_little(self, redis_url, tmp_path):
+        with NatsServer(tmp_path, config_extra="max_payload: 4000") as nats:
+            async with intake(redis_url, nats.url, partitions=1) as front:
+                numbers = await front.send(*[creation(partitions=1) for _ in range(30)])
+                await front.owner()
+                assert [receipt.version for receipt in await front.answers(numbers)] == [0] * 30
+
 
 class TestQuestions:
     @in_loop
