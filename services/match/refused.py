@@ -105,10 +105,18 @@ class Calls:
     def __init__(self) -> None:
         """Begin without any."""
         self._running: set[asyncio.Task[Any]] = set()
+        self._stopping = asyncio.Event()
         self._over = asyncio.Event()
+        self.turned_away = 0
+        """How many came after `stop`."""
+
+    def stop(self) -> None:
+        """Refuse whatever comes from now on: INTERRUPTED."""
+        self._stopping.set()
 
     def end(self) -> None:
-        """Refuse whatever has no answer by now, and whatever comes: INTERRUPTED."""
+        """Refuse whatever has no answer by now, too."""
+        self._stopping.set()
         self._over.set()
         for task in self._running:
             task.cancel()
@@ -116,7 +124,8 @@ class Calls:
     @contextmanager
     def one(self) -> Iterator[None]:
         """Answer one call, in the task that runs this. Raises Interrupted."""
-        if self._over.is_set():
+        if self._stopping.is_set():
+            self.turned_away += 1
             raise Interrupted("this server stops; call another one")
         task = asyncio.current_task()
         assert task is not None

@@ -30,6 +30,10 @@ NAME = match_service_pb2.DESCRIPTOR.services_by_name["MatchService"].full_name
 LOOK_S = 0.5
 """How often it is looked whether Redis and NATS are there."""
 PING_TIMEOUT_S = 2.0
+LINGER_S = 0.5
+"""How long a service that stops turns calls away at most, before it tells connections to go."""
+QUIET_S = 0.05
+"""For how long no call has come when that is over."""
 TELL_S = 0.5
 """How long the last refusals may take to their callers."""
 
@@ -95,11 +99,21 @@ class Front:
         await self._health.enter_graceful_shutdown()
         self._shown.set(False)
         self._service.stop()
+        await self._turn_away()
         stopping = asyncio.create_task(self._server.stop(self._settings.drain_s + TELL_S))
         await asyncio.wait({stopping}, timeout=self._settings.drain_s)
-        self._service.calls.end()
+        if not stopping.done():
+            self._service.calls.end()
         await stopping
         await self._courier.close()
+
+    async def _turn_away(self) -> None:
+        """Refuse calls until hardly any come: those on their way when gRPC stops it drops without a word."""
+        calls, until = self._service.calls, asyncio.get_running_loop().time() + LINGER_S
+        before = -1
+        while before != calls.turned_away and asyncio.get_running_loop().time() < until:
+            before = calls.turned_away
+            await asyncio.sleep(QUIET_S)
 
     async def _watch_health(self) -> None:
         while True:

@@ -76,6 +76,7 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
     def stop(self) -> None:
         """End all streams as soon as what they are doing is done."""
         self._stopping = True
+        self.calls.stop()
         self._views.stop()
         for stream in self._playing:
             stream.stop()

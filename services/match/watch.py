@@ -164,7 +164,8 @@ class Views:
             shown = head_of(answer.view)
             yield answer
             while not shown.last:
-                silent = not await mailbox.wait(SILENCE_S if shown.to_act else LONG_SILENCE_S)
+                # It may have been told to stop before its mailbox was there to be told.
+                silent = not self._stopping and not await mailbox.wait(SILENCE_S if shown.to_act else LONG_SILENCE_S)
                 if self._stopping or asked_to_end():
                     raise Interrupted("this server stops; watch on at another one")
                 while mailbox.views and not mailbox.lost:

@@ -11,6 +11,7 @@ import pytest
 import uvloop
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_status import rpc_status
 
 from croupier.v1 import match_service_pb2 as pb
 from croupier.v1 import match_service_pb2_grpc
@@ -18,7 +19,16 @@ from services.commands import Receipt
 from services.local import NatsServer, RedisServer
 from services.match.service import NAME, serve
 from services.settings import Settings, SettingsError
-from tests.services.match_front import ScriptedOwner, playing, refused, serving, settings_for, timos, until
+from tests.services.match_front import (
+    ScriptedOwner,
+    playing,
+    refusal_of,
+    refused,
+    serving,
+    settings_for,
+    timos,
+    until,
+)
 from tests.services.test_match_play import attach, draw, token
 
 HEALTH = health_pb2.HealthCheckResponse
@@ -109,6 +119,31 @@ def test_a_call_in_flight_is_answered_when_the_service_is_told_to_stop(settings)
             await stopping
 
     asyncio.run(run())
+
+
+def test_calls_that_come_while_it_stops_are_turned_away_with_a_reason(settings):
+    refusals: list[tuple[str, str]] = []
+
+    async def run():
+        async with serving(settings) as served:
+
+            async def call_on() -> None:
+                while True:
+                    try:
+                        await served.stub.ListGames(pb.ListGamesRequest())
+                    except grpc.aio.AioRpcError as error:
+                        if rpc_status.from_call(error) is None:
+                            return  # the connection is gone
+                        refusals.append(refusal_of(error)[:2])
+                    await asyncio.sleep(0.005)
+
+            calling = [asyncio.create_task(call_on()) for _ in range(4)]
+            await asyncio.sleep(0.05)
+            await served.front.stop()
+            await asyncio.gather(*calling)
+
+    asyncio.run(run())
+    assert set(refusals) == {("UNAVAILABLE", "INTERRUPTED")}
 
 
 @pytest.mark.parametrize("drain_s", [0, 1])

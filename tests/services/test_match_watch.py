@@ -267,6 +267,25 @@ def test_a_reader_that_goes_leaves_nothing_behind(settings, owner):
     asyncio.run(run())
 
 
+def test_a_service_that_stops_ends_a_stream_that_is_just_being_opened_too(settings, owner):
+    async def run():
+        async with owner.at_work(), serving(settings) as served:
+            subscribe = served.bus.subscribe
+
+            async def subscribe_as_it_stops(*args):
+                served.front._service.stop()
+                return await subscribe(*args)
+
+            served.bus.subscribe = subscribe_as_it_stops
+            call = watching(served)
+            await next_of(call)
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await next_of(call)  # and not after a silence
+            assert refusal_of(caught.value)[:2] == ("UNAVAILABLE", "INTERRUPTED")
+
+    asyncio.run(run())
+
+
 def test_a_service_that_stops_ends_the_stream(settings, owner):
     async def run():
         async with owner.at_work(), serving(settings) as served:
