@@ -15,7 +15,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 import structlog
-from nats.aio.client import PING_PROTO, Client
+from nats.aio.client import PING_PROTO, Client, Srv
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription as ClientSubscription
 from nats.aio.transport import TcpTransport
@@ -25,6 +25,7 @@ from nats.errors import NoRespondersError
 from services.settings import Settings
 
 FLUSH_TIMEOUT_S = 5
+CUT_S = 0.5
 RECONNECT_WAIT_S = 0.1
 REFUSED_WAIT_S = 1.0
 """Before somebody whom NATS did not let in tries again."""
@@ -94,13 +95,14 @@ ANYBODY = Access()
 
 
 class Connection(Client):
-    """nats-py's client, with three of its habits mended.
+    """nats-py's client, with some of its habits mended.
 
     It shows who it is to no server without TLS, if its URL says `tls://`; nats-py would, if the server said so. And a
     `flush` is answered only after the server has all that was sent before: nats-py writes the PING at once, ahead of
     commands that still wait for its flusher, so the answer would confirm what the server does not have yet. And a
     connection that is given up is cut: nats-py would wait, for ever, until a server that stands still has taken what
-    was written, before it goes to another one.
+    was written, before it goes to another one. And an attempt to connect that fails is followed by another, however it
+    fails, and shares nothing with it.
     """
 
     def write(self, commands: bytes) -> None:
@@ -124,30 +126,56 @@ class Connection(Client):
         self._write_pending()
         await super()._send_ping(future)
 
-    async def close(self) -> None:
-        """Close the connection; what waits for one that is lost goes, and what the server does not take in time."""
+    async def _close(self, status: int, do_cbs: bool = True) -> None:
         if not self.is_connected:
             self._forget_pending()  # in Python 3.13 writing it may raise
             await self._cut()
+        writer = self._writer
+        cutting = asyncio.get_running_loop().call_later(FLUSH_TIMEOUT_S, writer.transport.abort) if writer else None
         try:
-            async with asyncio.timeout(FLUSH_TIMEOUT_S):
-                await super().close()
-        except TimeoutError:
-            await self._cut()
+            await super()._close(status, do_cbs)
+        finally:
+            if cutting is not None:
+                cutting.cancel()
 
     async def _attempt_reconnect(self) -> None:
+        while True:
+            await self._cut()
+            try:
+                await super()._attempt_reconnect()
+            except Exception as error:  # noqa: BLE001 - of whatever kind, as uvloop's where a socket has just been closed
+                if self.is_closed:
+                    return
+                log.warning("nats_attempt_failed", error=repr(error))
+                self._status = self.RECONNECTING
+                await asyncio.sleep(RECONNECT_WAIT_S)
+            else:
+                return
+
+    async def _connect_to_server(self, s: Srv) -> None:
+        """Connect; whatever an attempt before has begun has ended, so that one alone reads from the connection."""
+        for task in (self._reading_task, self._ping_interval_task, self._flusher_task):
+            if task is not None and task is not asyncio.current_task():
+                task.cancel()
         await self._cut()
-        await super()._attempt_reconnect()
+        await super()._connect_to_server(s)
+
+    @property
+    def _writer(self) -> asyncio.StreamWriter | None:
+        return self._transport._io_writer if isinstance(self._transport, TcpTransport) else None  # noqa: SLF001
 
     async def _cut(self) -> None:
-        """End the connection that there is, if any, at once; on return it has ended."""
-        writer = self._transport._io_writer if isinstance(self._transport, TcpTransport) else None  # noqa: SLF001
-        if writer is not None:
+        """End the connection that there is, if any, at once."""
+        transport = self._transport
+        if isinstance(transport, TcpTransport) and (writer := self._writer) is not None:
             writer.transport.abort()
             # In a task: who is cancelled while he awaits it himself, as nats-py may be, takes it from all others.
             ended = asyncio.ensure_future(writer.wait_closed())
-            await asyncio.wait({ended})
-            if not ended.cancelled():
+            await asyncio.wait({ended}, timeout=CUT_S)
+            if not ended.done():  # one on its way to TLS, of whose end nobody is told
+                transport._io_writer = None  # noqa: SLF001 - or nats-py would wait for it
+                ended.cancel()
+            elif not ended.cancelled():
                 ended.exception()
 
     def _write_pending(self) -> None:
@@ -208,6 +236,8 @@ class Bus:
         client = Connection()
 
         async def lost() -> None:
+            if self._client is not client:
+                return  # one that has been replaced
             self._generation += 1
             self._up.clear()
             if not self._lost.done():
@@ -216,17 +246,17 @@ class Bus:
                 log.warning("nats_disconnected")
 
         async def back() -> None:
+            if self._client is not client:
+                return
             self._is_back()
             log.info("nats_reconnected")
 
         async def closed() -> None:
-            if not self._closing:
+            if self._client is client and not self._closing:
                 log.error("nats_closed_the_connection", error=repr(client.last_error))
                 self._reopening = asyncio.create_task(self._reopen())
 
         async def failed(error: Exception) -> None:
-            if not client.is_connected and client._transport is not None:  # noqa: SLF001
-                client._transport.close()  # type: ignore[no-untyped-call]  # noqa: SLF001 - of a failed attempt; nats-py does not
             said = str(error).lower()
             if "authorization" in said or "authentication" in said:
                 await self._not_let_in(client)
@@ -283,7 +313,7 @@ class Bus:
             await asyncio.sleep(RECONNECT_WAIT_S)
             try:
                 await self.open()
-            except (NatsError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - of whatever kind: it is tried again
                 log.warning("nats_not_reopened", error=repr(error))
             else:
                 log.info("nats_reopened")
@@ -400,12 +430,18 @@ class Bus:
 
 
 async def print_messages(url: str, subject: str, access: Access) -> None:
-    """Print every message on a subject, a line each, until cancelled. Raises NotAllowed."""
+    """Print every message on a subject, a line each, until cancelled. Raises NotAllowed, and BrokenPipeError once
+    nobody reads what is printed.
+    """
     bus = Bus(url, "croupier-listen", access)
+    unread: list[BrokenPipeError] = []
 
     async def show(message: Msg) -> None:
-        sys.stdout.write(f"{message.subject} {message.data.decode(errors='replace')}\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(f"{message.subject} {message.data.decode(errors='replace')}\n")
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            unread.append(error)
 
     async def listen() -> None:
         await bus.open()
@@ -417,6 +453,8 @@ async def print_messages(url: str, subject: str, access: Access) -> None:
             await asyncio.sleep(LOOK_S)
             if listening.done():
                 listening.result()
+            if unread:
+                raise unread[0]
         raise NotAllowed(f"NATS does not let you listen to {subject} ({bus.refused}); see `croupier listen --help`")
     finally:
         listening.cancel()

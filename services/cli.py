@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import shlex
 import signal
 import sys
 import threading
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from nats.errors import Error as NatsError
 from rich.console import Console
+from rich.markup import escape
 
 from engine import bots, registry
 from engine.refusals import UnknownGame
@@ -163,12 +166,13 @@ def _told_to_stop() -> threading.Event:
 
 
 def _say_where(stack: "Stack", data: Path) -> None:
-    out.print(f"[green]Croupier is up.[/] Data, keys and logs are in {data}.", soft_wrap=True)
+    key = shlex.quote(str(data / "operator_key.secret"))
+    out.print("[green]Croupier is up.[/]", escape(f"Data, keys and logs are in {data}."), soft_wrap=True)
     out.print(f"  gRPC       {stack.grpc}")
     out.print(f"  NATS       {stack.nats.url}")
     out.print(f"  WebSocket  {stack.nats.websocket_url}")
     out.print(f"  Redis      {stack.redis.url}")
-    out.print(f"  operator   authorization: Bearer $(cat {data}/operator_key.secret)", soft_wrap=True)
+    out.print(f"  operator   authorization: Bearer $(cat {key})", soft_wrap=True, markup=False)
     out.print("Stop with Ctrl-C.")
 
 
@@ -256,7 +260,13 @@ def settings() -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line.
+
+    Whose output nobody reads any more ends with 1 and says nothing, as typer has it; who has no output at all works.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("r+", encoding="utf-8"))  # noqa: SIM115 - for as long as it runs
     app()
 
 

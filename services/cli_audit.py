@@ -288,6 +288,8 @@ def _explained(state: Path | None) -> Iterator[None]:
         asked_wrongly(refusal.detail)
     except BrokenExecutor:
         asked_wrongly("one of the processes died, for want of memory perhaps; --workers says how many there are")
+    except BrokenPipeError:
+        raise  # nobody reads any more, and no file is at fault
     except (JournalsError, StateError, StorageError, RayMissing, ConnectionError) as error:
         asked_wrongly(str(error))
     except OSError as error:

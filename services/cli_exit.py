@@ -37,6 +37,8 @@ def exits(usage: Errors = (), failed: Errors = ()) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        raise  # nobody reads the output any more: it ends, and says nothing of it
     except usage as error:
         fail(str(error))
     except failed as error:

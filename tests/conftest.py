@@ -5,10 +5,13 @@ containers of the official images.
 """
 
 import os
+import sys
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import pytest_timeout
 import redis
 
 from services.local import NatsServer, RedisServer
@@ -19,6 +22,18 @@ from tests.object_store import ObjectStore, object_store
 from tests.services.guard import GUARD
 
 CLUSTERS = os.environ.get("CROUPIER_TEST_CLUSTERS") == "1"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where a test hangs stands on stderr, also from a worker of xdist, to whose stdout nobody listens."""
+    if hasattr(config, "workerinput"):
+        dump_stacks = pytest_timeout.dump_stacks
+
+        def dump_aloud(terminal: Any) -> None:
+            terminal._file = sys.__stderr__
+            dump_stacks(terminal)
+
+        pytest_timeout.dump_stacks = dump_aloud
 
 
 @pytest.fixture(scope="session")

@@ -85,11 +85,14 @@ def test_with_a_rate_the_moves_of_the_schedule_are_made(stack):
 
 @pytest.mark.parametrize("views", ["nats", "grpc"])
 def test_players_who_leave_reconnect_and_read_slowly_lose_nothing(stack, views):
-    found = loaded(stack, views=views, leave=0.05, reconnect_s=0.8, slow=0.5, seconds=4.0)
-    assert found.good, (found.problems, found.checked)
-    assert found.left > 0
-    assert found.reconnects > 0
-    assert not found.lost_views, "those that were missed were healed"
+    for seconds in (4.0, 20.0):  # the longer one for a machine that is busy with other things
+        found = loaded(stack, views=views, leave=0.05, reconnect_s=0.8, slow=0.5, seconds=seconds)
+        assert found.good, (found.problems, found.checked)
+        assert not found.lost_views, "those that were missed were healed"
+        if found.left > 0 and found.reconnects > 0:
+            break
+    else:
+        pytest.fail(f"{found.left} seats left, {found.reconnects} connections were made again")
 
 
 def test_ctrl_c_ends_early_with_a_report_and_no_open_match(stack, tmp_path):
@@ -134,7 +137,12 @@ def test_a_second_ctrl_c_gives_up_at_once_whatever_the_server_does(stack):
 
 def test_a_stack_of_its_own_that_breaks_ends_the_run_and_is_named(tmp_path):
     with Stack(tmp_path, engines=1) as own:
-        breaking = threading.Timer(3, own.engines[0].kill)
+
+        def break_down() -> None:
+            wait_for_moves(own)
+            own.engines[0].kill()
+
+        breaking = threading.Thread(target=break_down)
         breaking.start()
         found = loaded(own, seconds=600)
         breaking.join()

@@ -163,9 +163,10 @@ def test_croupier_up_says_where_it_is_and_leaves_nothing_behind(tmp_path: Path) 
     Access to NATS is controlled: nobody gets in without a token, and a spectator's opens the table alone.
     """
     matches = []
+    data = tmp_path / "a folder [of mine], whose name is longer than a line of a terminal; it has to be quoted" / "data"
     for _ in range(2):
         up = subprocess.Popen(
-            [*CLI, "up", "--port", "0", "--data", str(tmp_path / "data")],
+            [*CLI, "up", "--port", "0", "--data", str(data)],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -179,8 +180,12 @@ def test_croupier_up_says_where_it_is_and_leaves_nothing_behind(tmp_path: Path) 
                 lines.append(line)
             said = dict(re.findall(r"^ +(\S+) +(.+)$", "".join(lines), re.MULTILINE))
             assert {"gRPC", "NATS", "WebSocket", "Redis", "operator"} <= said.keys()
-            assert str(tmp_path / "data" / "operator_key.secret") in said["operator"], "on one line, to be copied"
-            key = (tmp_path / "data" / "operator_key.secret").read_text().strip()
+            assert f"are in {data}.\n" in lines[0]
+            shown = subprocess.run(
+                ["sh", "-c", f'echo "{said["operator"]}"'], capture_output=True, text=True, check=True
+            ).stdout
+            key = (data / "operator_key.secret").read_text().strip()
+            assert shown == f"authorization: Bearer {key}\n"
             asyncio.run(use(said, key, matches))
             children = descendants(up.pid)
             assert len(children) >= 5

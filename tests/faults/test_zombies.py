@@ -242,6 +242,7 @@ async def every_schedule(table: Table) -> int:
     return count
 
 
+@pytest.mark.timeout(900)  # a thousand orders and more; a busy machine may take long
 @pytest.mark.parametrize(
     ("zombies", "gates", "least"), [(2, ALL, 100), (3, DECISIVE, 1000)], ids=["two at every step", "three"]
 )

@@ -168,6 +168,41 @@ async def test_a_server_that_stands_still_with_all_that_it_was_sent_is_left_for_
 
 
 @in_loop
+@pytest.mark.parametrize("step", ["_connect_to_server", "_process_connect_init"])
+async def test_an_attempt_that_fails_in_an_unforeseen_way_is_followed_by_another(server, monkeypatch, step):
+    """uvloop raises RuntimeError where something is written to a socket that has just been closed."""
+    bus = await Bus.connect(server.url, "test")
+    works = getattr(Connection, step)
+    failures = [RuntimeError("the handler is closed"), AttributeError("_transport")]
+
+    async def fails_at_first(*args):
+        await works(*args)
+        if failures:
+            raise failures.pop()
+
+    monkeypatch.setattr(Connection, step, fails_at_first)
+    generation = bus.generation
+    server.restart()
+    await until(lambda: not failures and bus.generation >= generation + 2 and bus.connected)
+    await bus.publish([("t.a", b"")])
+    await bus.close()
+
+
+@in_loop
+async def test_what_becomes_of_a_client_that_was_replaced_is_nothing_to_the_bus(server):
+    bus = await Bus.connect(server.url, "test")
+    replaced = bus._client
+    await bus.open()
+    generation = bus.generation
+    await replaced.force_reconnect()
+    await until(lambda: replaced.is_connected and replaced.stats["reconnects"] == 1)
+    await replaced.close()
+    assert (bus.connected, bus.generation, bus._reopening) == (True, generation, None)
+    await bus.publish([("t.a", b"")])
+    await bus.close()
+
+
+@in_loop
 async def test_a_connection_to_a_server_that_stands_still_is_closed_whoever_gave_it_up(server, monkeypatch):
     """Also while it is just being given up."""
     monkeypatch.setattr(module, "FLUSH_TIMEOUT_S", 0.2)
