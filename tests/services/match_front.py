@@ -76,16 +76,15 @@ async def serving(settings: Settings) -> AsyncIterator[Served]:
 
 @asynccontextmanager
 async def working(settings: Settings) -> AsyncIterator[Worker]:
-    """A worker that owns every partition once this is entered."""
+    """A worker that owns every partition, and can be asked about each, once this is entered."""
     store = await Store(settings).open()
     bus = await Bus.connect(settings.nats_url, "test-worker", AS_ENGINE)
     worker = Worker(settings, store, bus, Metrics())
     run = asyncio.create_task(worker.run())
     try:
-        while len(worker.leases.held) < settings.partitions:
+        while len(worker._queries._listening) < settings.partitions:
             await asyncio.sleep(0.01)
             assert not run.done()
-        await asyncio.sleep(0.1)  # until it listens
         yield worker
     finally:
         worker.stop()

@@ -15,7 +15,7 @@ from services.store import Store
 from services.store.keys import moves_key
 from tests.services.front import peek
 from tests.services.guard import AS_MATCH
-from tests.services.match_front import ScriptedOwner, settings_for
+from tests.services.match_front import ScriptedOwner, settings_for, until
 
 MATCH = match_id(bytes(16), 4)
 MOVE = Submit(MATCH, 0, 1, 3, b'{"draw":{}}')
@@ -175,9 +175,11 @@ def test_over_its_limit_a_partition_takes_nothing_until_it_is_looked_at_again(re
     async def run():
         async with sending(settings) as sent:
             other = next(match for n in range(99) if (match := match_id(bytes([n]) * 16, 4))[:3] != MATCH[:3])
-            for _ in range(4):
+            for length in range(1, 5):
                 sent.courier.send(MOVE, 1e12, Forgetful())
+                await until(lambda length=length: appended(sent, length))
                 await asyncio.sleep(MEASURED_EACH_S * 1.5)
+            await until(lambda: sent.courier._full)
             assert (await sent.call(within=0.1)).reason == "OVERLOADED"
             assert sent.courier.send(Start(other), 1e12, Forgetful()) is None
             length = await peek(sent.store, "XLEN", moves_key(int(MATCH[:3])))
@@ -189,6 +191,10 @@ def test_over_its_limit_a_partition_takes_nothing_until_it_is_looked_at_again(re
             assert sent.courier.send(MOVE, 1e12, Forgetful()) is None
 
     asyncio.run(run())
+
+
+async def appended(sent: Sent, count: int) -> bool:
+    return bool(await peek(sent.store, "XLEN", moves_key(int(MATCH[:3]))) == count)
 
 
 class Forgetful:
@@ -220,14 +226,13 @@ def test_without_redis_the_outcome_is_open_and_without_nats_nothing_is_sent(tmp_
                 redis.kill()
                 assert (await sent.call(within=30)).reason == "INTERRUPTED"
                 nats.kill()
-                await asyncio.sleep(0.3)
+                await until(lambda: not sent.bus.connected)
                 assert (await sent.call()).reason == "NO_OWNER"
                 nats.start()
                 redis.start()
                 await sent.bus.wait_connected()
                 sent.courier.send(MOVE, 1e12, Forgetful())
-                await asyncio.sleep(0.5)
-                assert await peek(sent.store, "XLEN", moves_key(int(MATCH[:3]))) == 1
+                await until(lambda: appended(sent, 1))
 
         asyncio.run(run())
 
