@@ -2,13 +2,14 @@
 
 import asyncio
 import re
+import ssl
 import time
 from typing import Self
 
 import pytest
 
 from services import bus as module
-from services.bus import Bus, BusDown, Connection, NoAnswer
+from services.bus import Access, Bus, BusDown, Connection, NoAnswer
 from services.local import NatsServer, free_port
 from tests.attacks.spy import Tap
 from tests.clusters import NatsCluster
@@ -186,6 +187,29 @@ async def test_an_attempt_that_fails_in_an_unforeseen_way_is_followed_by_another
     await until(lambda: not failures and bus.generation >= generation + 2 and bus.connected)
     await bus.publish([("t.a", b"")])
     await bus.close()
+
+
+@in_loop
+async def test_a_connection_that_is_on_its_way_to_tls_is_given_up_with_its_caller():
+    """Nobody is told of the end of such a one, so nothing may wait for it."""
+    greeted = asyncio.Event()
+
+    async def greet(reader, writer):
+        writer.write(b'INFO {"server_id":"s","version":"2.11.0","max_payload":1048576,"tls_required":true}\r\n')
+        await reader.read(1)
+        greeted.set()
+        await reader.read()
+        writer.close()
+
+    listener = await asyncio.start_server(greet, "127.0.0.1", 0)
+    url = f"tls://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    connecting = asyncio.create_task(Bus.connect(url, "test", Access(tls=ssl.create_default_context())))
+    async with asyncio.timeout(PATIENCE_S):
+        await greeted.wait()
+        connecting.cancel()
+        await asyncio.wait({connecting})
+    assert connecting.cancelled()
+    listener.close()
 
 
 @in_loop
