@@ -132,7 +132,7 @@ def audit(lines: Sequence[bytes], anchor: bytes | None = None, seed: bytes | Non
         _short(claimed.rules),
         match.status,
         len(lines),
-        sum(b'"kind":"moved"' in data for data in held),
+        b"\n".join(held).count(b'"kind":"moved"'),
         match.head.hex(),
         difference,
     )

@@ -9,10 +9,13 @@ import hashlib
 import hmac
 import struct
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 _TWO_64 = 1 << 64
+_VERSION_AND_BLOCK = struct.Struct(">2Q").pack
+_FOUR_NUMBERS = struct.Struct(">4Q").unpack
 
 
 class Chance(Protocol):
@@ -53,33 +56,59 @@ def bot_key(key: bytes) -> bytes:
     return hmac.digest(key, length_prefixed(b"croupier-rng-1/bots"), "sha256")
 
 
+@lru_cache(1024)
+def _keyed(key: bytes) -> "tuple[hashlib._Hash, hashlib._Hash]":
+    """The inner and the outer SHA-256 of HMAC (RFC 2104), each with its key taken in.
+
+    To copy them for each block takes less than half of the time of `hmac.digest`.
+    """
+    padded = key.ljust(hashlib.sha256().block_size, b"\0")
+    return hashlib.sha256(bytes(byte ^ 0x36 for byte in padded)), hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
+
+
+@cache
+def _prefix(label: str) -> bytes:
+    """What every block of a label begins with, up to the version."""
+    return length_prefixed(b"croupier-rng-1/draw", label.encode(), bytes(8))[:-8]
+
+
+@cache
+def _even(k: int) -> int:
+    """How many of the 64-bit numbers, from 0, fall evenly on 0..k-1."""
+    return _TWO_64 - _TWO_64 % k
+
+
 class Stream:
     """Chance from a key, for one label and one version."""
 
-    __slots__ = ("_block", "_key", "_label", "_numbers", "_prefix", "_version")
+    __slots__ = ("_block", "_key", "_label", "_numbers", "_version")
 
     def __init__(self, key: bytes, label: str, version: int) -> None:
+        """Begin at block 0; `key` has at most 64 bytes."""
         self._key = key
         self._label = label
         self._version = version
         self._block = 0
         self._numbers: list[int] = []
 
+    def _draw(self) -> None:
+        """Add the next block's four numbers, the last one first."""
+        inner, outer = _keyed(self._key)
+        inner, outer = inner.copy(), outer.copy()
+        inner.update(_prefix(self._label) + _VERSION_AND_BLOCK(self._version, self._block))
+        outer.update(inner.digest())
+        self._numbers += reversed(_FOUR_NUMBERS(outer.digest()))
+        self._block += 1
+
     def u64(self) -> int:
         """Return the next 64 bits of the stream."""
         if not self._numbers:
-            if not self._block:
-                version = struct.pack(">Q", self._version)
-                self._prefix = length_prefixed(b"croupier-rng-1/draw", self._label.encode(), version)
-            block = hmac.digest(self._key, self._prefix + struct.pack(">Q", self._block), "sha256")
-            self._numbers += reversed(struct.unpack(">4Q", block))
-            self._block += 1
+            self._draw()
         return self._numbers.pop()
 
     def pick(self, k: int) -> int:
         """Return a uniform integer in 0..k-1, rejecting the uneven rest of the 64-bit range."""
-        limit = _TWO_64 - _TWO_64 % k
-        while (number := self.u64()) >= limit:
+        while (number := self.u64()) >= _even(k):
             pass
         return number % k
 

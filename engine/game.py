@@ -209,6 +209,15 @@ class MoveVocabulary(Vocabulary):
         """Build the codec, as for any vocabulary."""
         super().__init__(types)
         self._spelled = _Spelled(super().encode)
+        self._read = lru_cache(MEMORABLE_MOVES)(self._decode_and_spell)
+
+    def read(self, data: bytes) -> tuple[Any, bytes]:
+        """Return the move in a one-key object, and the right spelling of it. Raises MalformedMove as `decode`."""
+        return self._read(data) if len(data) <= MEMORABLE_BYTES else self._decode_and_spell(short_enough(data))
+
+    def _decode_and_spell(self, data: bytes) -> tuple[Any, bytes]:
+        move = self._decode(data)
+        return move, self._spelled[move]
 
     def encode(self, value: Struct) -> bytes:
         """Return the one-key object of a move as JSON."""
