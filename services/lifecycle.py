@@ -4,13 +4,23 @@ import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from services import logs
+import structlog
+from redis.exceptions import AuthenticationError, RedisError
+
+from services import logs, tasks
 from services.bus import INBOX, Access, Bus
 from services.metrics import Endpoint, Metrics
 from services.settings import Settings
 from services.store import Store
+from services.store.servers import StoreError
+
+PATIENCE_S = 5.0
+"""How often it is said that NATS is not there yet."""
+
+log = structlog.get_logger()
 
 Ready = Callable[[dict[str, Any]], None]
 """Is told what a service says of itself once it is ready."""
@@ -28,23 +38,58 @@ class Lifecycle(AsyncExitStack):
         self._settings = settings
         self._ready = ready
         self._endpoint: Endpoint | None = None
+        self._given_up = False
+
+    async def __aenter__(self) -> Self:
+        """Let SIGTERM and SIGINT end the start, at whatever it waits for; that is no error."""
+        starting = asyncio.current_task()
+        assert starting is not None
+
+        def give_up() -> None:
+            self._given_up = True
+            starting.cancel()
+
+        self.end_by(give_up)
+        return await super().__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        handled = await super().__aexit__(kind, raised, trace)
+        return handled or (self._given_up and isinstance(raised, asyncio.CancelledError))
 
     def end_by(self, stop: Callable[[], object]) -> None:
-        """Let SIGTERM and SIGINT call `stop`, which lets the service end in order."""
+        """Let SIGTERM and SIGINT from now on call `stop`, which lets the service that runs end in order."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop)
 
     async def store(self, *, functions: bool = True) -> Store:
-        """Return the store once it is open; `functions` as in `Store.open`. Raises StoreError."""
-        store = await Store(self._settings).open(functions=functions)
+        """Return the store once it is open; `functions` as in `Store.open`. Raises StoreError, also without Redis."""
+        try:
+            store = await Store(self._settings).open(functions=functions)
+        except AuthenticationError as error:
+            raise StoreError(
+                f"CROUPIER_REDIS_USER, CROUPIER_REDIS_PASSWORD: Redis lets nobody in by these: {error}"
+            ) from None
+        except RedisError as error:
+            raise StoreError(f"CROUPIER_REDIS_URL: this Redis cannot be used: {error}") from None
         self.push_async_callback(store.close)
         return store
 
     async def bus(self, inbox: str = INBOX) -> Bus:
-        """Return the bus once it is connected, however long that takes; `inbox` as in `Access`."""
+        """Return the bus once it is connected, however long that takes; `inbox` as in `Access`.
+
+        While it takes long, that is logged again and again.
+        """
         access = Access.of(self._settings, inbox)
-        bus = await Bus.connect(self._settings.nats_url, f"croupier-{self._service}", access)
+        connecting = asyncio.create_task(Bus.connect(self._settings.nats_url, f"croupier-{self._service}", access))
+        try:
+            while not (await asyncio.wait({connecting}, timeout=PATIENCE_S))[0]:
+                log.warning("nats_not_reached", setting="CROUPIER_NATS_URL", detail="trying on")
+            bus = connecting.result()
+        finally:
+            await tasks.end([connecting])
         self.push_async_callback(bus.close)
         return bus
 

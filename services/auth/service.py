@@ -16,13 +16,13 @@ async def serve(settings: Settings, ready: Ready) -> None:
     Raises SettingsError for a key that is missing or none.
     """
     async with Lifecycle("auth", settings, ready) as life:
-        stopping = asyncio.Event()
-        life.end_by(stopping.set)
         callout = callout_of(settings, life.metrics)
         bus = await life.bus()
         await callout.listen(bus)
         life.metrics.serving.set_function(lambda: bus.connected)
         life.show_metrics()
+        stopping = asyncio.Event()
+        life.end_by(stopping.set)
         life.ready()
         await stopping.wait()
 

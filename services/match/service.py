@@ -158,14 +158,14 @@ async def serve(settings: Settings, ready: Ready) -> None:
     be used, RuntimeError or OSError for an address that cannot be had.
     """
     async with Lifecycle("match", settings, ready) as life:
-        stopping = asyncio.Event()
-        life.end_by(stopping.set)
         store = await life.store(functions=False)
         front = Front(settings, store, await life.bus(ANSWERS_TO_MATCH), life.metrics)
         life.show_metrics()
         life.push_async_callback(front.stop)
         port = await front.start()
         collector.calm()
+        stopping = asyncio.Event()
+        life.end_by(stopping.set)
         life.ready(grpc=f"{settings.grpc_host}:{port}")
         await stopping.wait()
         log.info("draining", seconds=settings.drain_s)
