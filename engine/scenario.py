@@ -16,7 +16,6 @@ from engine.refusals import IllegalMove, MalformedMove, MatchOver, Refusal
 from engine.registry import AnyGame, find, newest
 
 T = TypeVar("T")
-_SORTED = msgspec.json.Encoder(order="sorted")
 
 
 class Failure(Exception):
@@ -206,13 +205,15 @@ def _fields(what: str, wanted: dict[str, Any], actual: dict[str, Any]) -> None:
         _same(f"{what}.{field}", value, actual[field])
 
 
-def _given(value: object) -> object:
-    """Return a value without the fields that are null: in views null and absent mean the same (rules/README)."""
-    if isinstance(value, dict):
-        return {name: _given(field) for name, field in value.items() if field is not None}
-    return [_given(item) for item in value] if isinstance(value, list) else value
+def _alike(wanted: object, actual: object) -> bool:
+    """Whether two JSON values are one. In views null and absent fields mean the same (rules/README); true is not 1."""
+    if isinstance(wanted, dict) and isinstance(actual, dict):
+        return all(_alike(wanted.get(name), actual.get(name)) for name in actual.keys() | wanted.keys())
+    if isinstance(wanted, list) and isinstance(actual, list):
+        return len(wanted) == len(actual) and all(map(_alike, wanted, actual))
+    return encode(wanted) == encode(actual)
 
 
 def _same(what: str, wanted: object, actual: object) -> None:
-    if _SORTED.encode(_given(wanted)) != _SORTED.encode(_given(actual)):
+    if not _alike(wanted, actual):
         raise Failure(f"{what}: expected {encode(wanted).decode()}, got {encode(actual).decode()}")

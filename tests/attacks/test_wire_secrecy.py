@@ -31,7 +31,7 @@ from services.engine import live as live_module
 from services.engine.live import Limits, Live
 from services.engine.queries import view as answer_view
 from services.views import ViewEncoder
-from tests.laws.matches import Case, Moment, cases
+from tests.laws.matches import Case, Moment, attributes, cases
 from tests.laws.redeal import PASSING, REDEALS
 from tests.laws.test_secrecy import alike, ends_round, told, view
 from tests.services.match_front import Served, refusal_of, serving, settings_for, working
@@ -79,7 +79,7 @@ def begun(case: Case) -> Live:
 def fork(live: Live, state: Any = None) -> Live:
     """The same match, to be gone on with apart; with `state` in place of its own."""
     match = copy.copy(live.match)
-    for name, value in vars(match).items():
+    for name, value in attributes(match).items():
         if isinstance(value, dict):
             setattr(match, name, {key: dict(part) if isinstance(part, dict) else part for key, part in value.items()})
     if state is not None:

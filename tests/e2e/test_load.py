@@ -162,14 +162,22 @@ def remote(tmp_path_factory):
 
 
 def loaded_from_afar(
-    remote: Stack, folder: Path, monkeypatch: pytest.MonkeyPatch, at_the_end: Callable[[], object], **plan: Any
+    remote: Stack,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    at_the_end: Callable[[], object],
+    *,
+    once_open: Callable[[], object] = lambda: None,
+    **plan: Any,
 ) -> Report:
-    """Run a load; when its time is over, before the players are told, something happens."""
+    """Run a load; things happen once its matches are open, and when its time is over, before the players are told."""
     given = {"game": "timos_twist", "matches": 4, "seats": 3, "seconds": 1.0, "warm_up": 0.5, "think_ms": 20.0}
     enter = Coordinator._enter
 
     def entered(self: Coordinator, phase: PhaseName) -> None:
-        if phase == "ending":
+        if phase == "warming up":
+            once_open()
+        elif phase == "ending":
             at_the_end()
         enter(self, phase)
 
@@ -274,12 +282,14 @@ def test_views_that_nats_drops_are_healed_and_none_is_lost(remote, tmp_path, mon
                 proxy.loop.call_soon_threadsafe(proxy.cut)  # who reconnects asks at once
 
         dropping = threading.Thread(target=drop_some)
-        dropping.start()
         try:
-            found = loaded_from_afar(remote, tmp_path, monkeypatch, over.set, nats=proxy.url, seconds=3.0)
+            found = loaded_from_afar(
+                remote, tmp_path, monkeypatch, over.set, once_open=dropping.start, nats=proxy.url, seconds=3.0
+            )
         finally:
             over.set()
-            dropping.join()
+            if dropping.ident:
+                dropping.join()
     assert found.good, (found.problems, found.checked)
     assert found.healed_views > 0
     assert found.gaps > 0

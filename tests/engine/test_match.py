@@ -35,6 +35,7 @@ from engine.refusals import (
 )
 from tests.engine.hard import POLICY, computers, let_computers_move
 from tests.histories.record import RECORDINGS, Table
+from tests.laws.matches import attributes
 
 TIMO = registry.find("timos_twist/1")
 VOTES = registry.find("bluffing_billionaires/1")
@@ -46,7 +47,7 @@ CACHES = {"game", "appended", "_projection", "_legal", "_to_act", "max_entries"}
 
 def everything(match: Match) -> dict[str, Any]:
     """All that a match knows, copied, without what it only keeps to be faster."""
-    known = {name: copy.deepcopy(value) for name, value in vars(match).items() if name not in CACHES}
+    known = {name: copy.deepcopy(value) for name, value in attributes(match).items() if name not in CACHES}
     return {**known, "digest": match.digest, "legal": [match.legal(seat) for seat in match.players]}
 
 
@@ -412,7 +413,7 @@ def test_a_match_that_the_rules_do_not_have_is_not_created(changes, refusal):
     match = Match(bytes(32))
     with pytest.raises(refusal):
         match.create(Created(**(fields | changes)), 5)
-    assert vars(match).keys() == vars(Match()).keys()
+    assert attributes(match).keys() == attributes(Match()).keys()
     assert match.version == -1
 
 

@@ -12,12 +12,18 @@ import pytest
 from msgspec import Struct, inspect
 
 from engine.chance import Stream
+from engine.fold import Fold
 from engine.game import Move, Step, encode
 from engine.registry import AnyGame, games
 
 GAMES = pytest.mark.parametrize("game", games(), ids=lambda game: game.rules)
 ENTRIES = 20_000
 """A match that has more entries is aborted; random play has to end well before."""
+
+
+def attributes(match: Fold) -> dict[str, Any]:
+    """All attributes of a match that are set, by name, as `vars` has them of other objects."""
+    return {name: getattr(match, name) for name in Fold.__slots__ if hasattr(match, name)} | vars(match)
 
 
 class Case(NamedTuple):
