@@ -62,7 +62,8 @@ def _keyed(key: bytes) -> "tuple[hashlib._Hash, hashlib._Hash]":
 
     To copy them for each block takes less than half of the time of `hmac.digest`.
     """
-    padded = key.ljust(hashlib.sha256().block_size, b"\0")
+    size = hashlib.sha256().block_size
+    padded = (hashlib.sha256(key).digest() if len(key) > size else key).ljust(size, b"\0")
     return hashlib.sha256(bytes(byte ^ 0x36 for byte in padded)), hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
 
 
@@ -84,7 +85,7 @@ class Stream:
     __slots__ = ("_block", "_key", "_label", "_numbers", "_version")
 
     def __init__(self, key: bytes, label: str, version: int) -> None:
-        """Begin at block 0; `key` has at most 64 bytes."""
+        """Begin at block 0."""
         self._key = key
         self._label = label
         self._version = version

@@ -146,7 +146,6 @@ class Vocabulary:
         fields = [(name, kind | UnsetType, UNSET) for kind, name in self.names.items()]
         self._object = msgspec.defstruct("OneOf", fields, forbid_unknown_fields=True, frozen=True)
         self._decoder = msgspec.json.Decoder(self._object)
-        self._remembered = lru_cache(MEMORABLE_MOVES)(self._decode)
 
     def encode(self, value: Struct) -> bytes:
         """Return the one-key object of a value as JSON."""
@@ -163,7 +162,7 @@ class Vocabulary:
         Raises MalformedMove for anything else: unknown name, two names, missing, surplus, mistyped or null field, and
         unread for what is longer than MAX_MOVE_BYTES.
         """
-        return self._remembered(data) if len(data) <= MEMORABLE_BYTES else self._decode(short_enough(data))
+        return self._decode(short_enough(data))
 
     def _decode(self, data: bytes) -> Any:
         try:
@@ -211,8 +210,12 @@ class MoveVocabulary(Vocabulary):
         self._spelled = _Spelled(super().encode)
         self._read = lru_cache(MEMORABLE_MOVES)(self._decode_and_spell)
 
+    def decode(self, data: bytes) -> Any:
+        """Return the move in a one-key object. Raises MalformedMove."""
+        return self.read(data)[0]
+
     def read(self, data: bytes) -> tuple[Any, bytes]:
-        """Return the move in a one-key object, and the right spelling of it. Raises MalformedMove as `decode`."""
+        """Return the move in a one-key object, and the right spelling of it. Raises MalformedMove as any `decode`."""
         return self._read(data) if len(data) <= MEMORABLE_BYTES else self._decode_and_spell(short_enough(data))
 
     def _decode_and_spell(self, data: bytes) -> tuple[Any, bytes]:

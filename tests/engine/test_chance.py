@@ -1,5 +1,6 @@
 """CROUPIER-RNG-1 against its recorded vectors, and the few properties that rules build on."""
 
+import hmac
 from collections import Counter
 
 import pytest
@@ -34,6 +35,14 @@ def test_the_words_of_a_stream_are_the_recorded_ones_across_the_border_of_a_bloc
         "57fe79d03084f964",
         "3bcce40267aba4f2",
     ]
+
+
+@pytest.mark.parametrize("length", [0, 1, 32, 63, 64, 65, 200])
+def test_a_block_is_the_hmac_of_the_standard_library_whatever_the_length_of_the_key(length):
+    key = bytes(range(length))
+    parts = length_prefixed(b"croupier-rng-1/draw", b"game", (5).to_bytes(8, "big")) + (0).to_bytes(8, "big")
+    stream = Stream(key, "game", 5)
+    assert b"".join(stream.u64().to_bytes(8, "big") for _ in range(4)) == hmac.digest(key, parts, "sha256")
 
 
 def test_the_picks_of_twelve_versions_are_the_recorded_ones():
