@@ -14,7 +14,9 @@ from services.settings import PREFIX, Settings
 DEPLOY = Path(__file__).parents[2] / "deploy"
 OPERATIONS = DEPLOY.parent / "docs" / "operations.md"
 PROMTOOL = shutil.which("promtool")
-ROLES = {"match", "engine", "auth"}
+ROLES = {"match", "engine", "auth", "archive"}
+ON_NATS = ROLES - {"archive"}
+ON_REDIS = ROLES - {"auth"}
 
 
 def documents(*folders: str):
@@ -23,7 +25,8 @@ def documents(*folders: str):
             yield from ((path.name, document) for document in yaml.safe_load_all(path.read_text()))
 
 
-MANIFESTS = [document for name, document in documents("k8s/base") if name != "kustomization.yaml"]
+PARTS = ("k8s/base", "k8s/archive", "k8s/archive-volume")
+MANIFESTS = [document for name, document in documents(*PARTS) if name != "kustomization.yaml"]
 
 
 def of_kind(kind: str):
@@ -70,7 +73,7 @@ def test_alerts_fire_when_they_should_by_the_word_of_prometheus():
 
 def test_prometheus_asks_every_service_that_counts():
     jobs = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())["scrape_configs"]
-    assert {job["job_name"] for job in jobs} == {f"croupier-{role}" for role in ROLES | {"archive"}}
+    assert {job["job_name"] for job in jobs} == {f"croupier-{role}" for role in ROLES}
 
 
 def test_every_setting_that_is_set_somewhere_is_one():
@@ -90,14 +93,14 @@ def test_compose_runs_every_part_with_a_health_check_and_a_guarded_nats():
     assert "/etc/nats/nats.conf" in services["nats"]["command"], "without accounts everybody hears every view"
     access = (DEPLOY / "nats_access.conf").read_text() + (DEPLOY / "nats.conf").read_text()
     assert set(re.findall(r"\$(NATS_[A-Z_]+)", access)) == services["nats"]["environment"].keys()
-    for role in ROLES:
+    for role in ON_NATS:
         assert services[role]["environment"]["CROUPIER_NATS_USER"] == role
         assert services[role]["environment"]["CROUPIER_NATS_PASSWORD"] == f"${{NATS_{role.upper()}_PASSWORD}}"
     guard = services["redis"]["environment"]
     assert "/etc/redis/redis.sh" in services["redis"]["command"], "without users everybody reads every seed"
     hashes = re.findall(r"\$(REDIS_[A-Z]+)_SHA256", uncommented(DEPLOY / "redis.conf"))
     assert {f"{name}_PASSWORD" for name in hashes} == guard.keys()
-    for role in ("match", "engine"):
+    for role in ON_REDIS:
         assert services[role]["environment"]["CROUPIER_REDIS_USER"] == role
         assert services[role]["environment"]["CROUPIER_REDIS_PASSWORD"] == f"${{REDIS_{role.upper()}_PASSWORD}}"
     for role in ROLES:
@@ -108,6 +111,16 @@ def test_compose_runs_every_part_with_a_health_check_and_a_guarded_nats():
         for mount in service.get("volumes", ()):
             source = mount.split(":")[0]
             assert source in compose["volumes"] or (DEPLOY / source).exists(), mount
+
+
+def test_compose_keeps_the_archive_where_the_archiver_writes_and_match_services_read():
+    """All of Redis know of it; its folder in the image is the user's, and a new volume takes over whose it is."""
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    services = compose["services"]
+    assert {services[role]["environment"]["CROUPIER_ARCHIVE"] for role in ON_REDIS} == {"${CROUPIER_ARCHIVE:-/archive}"}
+    assert services["archive"]["volumes"] == ["archive:/archive"]
+    assert services["match"]["volumes"] == ["archive:/archive:ro"]
+    assert "install --directory --owner=10001 --group=10001 --mode=0750 /archive" in (DEPLOY / "Dockerfile").read_text()
 
 
 def test_the_image_has_a_health_check_and_its_user_is_not_root():
@@ -142,11 +155,12 @@ def test_a_deployment_is_probed_limited_and_has_no_rights(role):
     drain = int(of_kind("ConfigMap")["croupier"]["data"]["CROUPIER_DRAIN_S"])
     assert pod["terminationGracePeriodSeconds"] > drain
     assert f"croupier-{role}" in of_kind("PodDisruptionBudget")
-    assert (f"croupier-{role}" in of_kind("HorizontalPodAutoscaler")) == (role != "auth")
+    assert (f"croupier-{role}" in of_kind("HorizontalPodAutoscaler")) == (role in {"match", "engine"})
     env = {one["name"]: one for one in container["env"]}
-    assert env["CROUPIER_NATS_USER"]["value"] == role
-    assert env["CROUPIER_NATS_PASSWORD"]["valueFrom"]["secretKeyRef"]["key"] == f"NATS_{role.upper()}_PASSWORD"
-    if role != "auth":
+    if role in ON_NATS:
+        assert env["CROUPIER_NATS_USER"]["value"] == role
+        assert env["CROUPIER_NATS_PASSWORD"]["valueFrom"]["secretKeyRef"]["key"] == f"NATS_{role.upper()}_PASSWORD"
+    if role in ON_REDIS:
         assert env["CROUPIER_REDIS_USER"]["value"] == role
         assert env["CROUPIER_REDIS_PASSWORD"]["valueFrom"]["secretKeyRef"]["key"] == f"REDIS_{role.upper()}_PASSWORD"
     assert ("CROUPIER_SEED_KEY" in env) == (role == "engine"), "only workers open seeds"
@@ -158,9 +172,10 @@ def test_workers_scale_by_a_metric_that_is_there():
 
 
 def test_kustomize_lists_every_file_and_its_patches_meet_something():
-    base = yaml.safe_load((DEPLOY / "k8s/base/kustomization.yaml").read_text())
-    there = {path.name for path in (DEPLOY / "k8s/base").glob("*.yaml")} - {"kustomization.yaml"}
-    assert set(base["resources"]) == there
+    for part in PARTS:
+        listed = yaml.safe_load((DEPLOY / part / "kustomization.yaml").read_text())["resources"]
+        there = {path.name for path in (DEPLOY / part).glob("*.yaml")} - {"kustomization.yaml"}
+        assert set(listed) == there
     overlay = yaml.safe_load((DEPLOY / "k8s/overlays/small/kustomization.yaml").read_text())
     for patch in overlay["patches"]:
         document = of_kind(patch["target"]["kind"])[patch["target"]["name"]]

@@ -24,7 +24,7 @@ PROGRAMS = sysconfig.get_path("scripts")
 KUBECTL = shutil.which("kubectl", path=PROGRAMS) or shutil.which("kubectl")
 KUBERNETES = ("1.32", "1.37")
 """The oldest and the newest that the manifests are for."""
-KUSTOMIZATIONS = ("k8s/base", "k8s/overlays/small")
+KUSTOMIZATIONS = ("k8s/base", "k8s/overlays/small", "k8s/overlays/bucket")
 REFERENCE = re.compile(r"\$\{(?P<name>\w+)(?::(?P<how>[-?])(?P<rest>[^}]*))?\}")
 SCRAPED = {"job", "instance"}
 """Labels that Prometheus gives to every series."""
@@ -163,10 +163,48 @@ def test_an_overlay_names_an_image_of_a_release_and_its_patches_are_in_what_is_b
         for container in document["spec"]["template"]["spec"]["containers"]
     }
     (settings,) = [document["data"] for document in manifests if document["kind"] == "ConfigMap"]
-    small = "overlays" in request.node.callspec.id
-    assert images == ({"registry.example.org/croupier:0.1.0"} if small else {"croupier:latest"})
-    assert settings["CROUPIER_REDIS_CLUSTER"] == ("false" if small else "true")
-    assert {document["metadata"].get("namespace") for document in manifests} == {"croupier" if small else None}
+    built_of = request.node.callspec.id
+    overlay = "overlays" in built_of
+    assert images == ({"registry.example.org/croupier:0.1.0"} if overlay else {"croupier:latest"})
+    assert settings["CROUPIER_REDIS_CLUSTER"] == ("false" if "small" in built_of else "true")
+    assert {document["metadata"].get("namespace") for document in manifests} == {"croupier" if overlay else None}
+
+
+def of(documents: list[dict], kind: str, name: str) -> dict:
+    (found,) = [one for one in documents if one["kind"] == kind and one["metadata"]["name"] == name]
+    return found
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="there is no kubectl, and no wheel of it for this system")
+@pytest.mark.parametrize(("overlay", "where"), [("small", "/archive"), ("bucket", "s3://example-bucket/croupier")])
+def test_an_overlay_with_an_archiver_tells_all_services_where_the_archive_is_and_lets_them_there(overlay, where):
+    """A worker that did not know would let matches expire before they are archived."""
+    documents = built(DEPLOY / "k8s/overlays" / overlay)
+    assert of(documents, "ConfigMap", "croupier")["data"]["CROUPIER_ARCHIVE"] == where
+    policy = of(documents, "NetworkPolicy", "croupier")
+    mounted = {}
+    for role in ("archive", "match", "engine"):
+        pod = of(documents, "Deployment", f"croupier-{role}")["spec"]["template"]
+        (container,) = pod["spec"]["containers"]
+        assert {"configMapRef": {"name": "croupier"}} in container["envFrom"]
+        assert policy["spec"]["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+        mounts = {one["name"]: one for one in container.get("volumeMounts", ())}
+        claims = {one["name"]: one["persistentVolumeClaim"] for one in pod["spec"].get("volumes", ())}
+        assert mounts.keys() == claims.keys()
+        mounted[role] = [(claims[name], mounts[name]) for name in mounts]
+    if overlay == "small":
+        claim = {"claimName": of(documents, "PersistentVolumeClaim", "croupier-archive")["metadata"]["name"]}
+        at = {"name": "archive", "mountPath": where}
+        assert mounted == {
+            "archive": [(claim, at)],
+            "match": [(claim | {"readOnly": True}, at | {"readOnly": True})],
+            "engine": [],
+        }
+        writer = of(documents, "Deployment", "croupier-archive")["spec"]["template"]["spec"]["securityContext"]
+        assert writer["fsGroup"] == writer["runAsUser"], "else the volume is root's"
+    else:
+        assert mounted == {"archive": [], "match": [], "engine": []}
+        assert {"ports": [{"port": 443}]} in policy["spec"]["egress"]
 
 
 @pytest.mark.parametrize(
