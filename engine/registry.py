@@ -111,5 +111,6 @@ def newest(name: str) -> AnyGame:
     """Return the newest version of a game by its name alone. Raises UnknownGame."""
     versions = [game for game in games() if game.name == name]
     if not versions:
-        raise UnknownGame(f"there is no game called {name!r}", game=name)
+        known = ", ".join(dict.fromkeys(game.name for game in games()))
+        raise UnknownGame(f"there is no game called {name!r}; there are: {known}", game=name)
     return max(versions, key=lambda game: game.rules_version)

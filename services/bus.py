@@ -7,6 +7,7 @@ its first message to after the flush (nats-py's own flush can return while it re
 
 import asyncio
 import contextlib
+import re
 import ssl
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -31,6 +32,8 @@ REFUSED_WAIT_S = 1.0
 """Before somebody whom NATS did not let in tries again."""
 LOOK_S = 0.25
 GREETING_S = 5.0
+PRESENT_S = 5.0
+"""How long somebody at a terminal waits for a NATS that does not answer."""
 DEFAULT_PORT = 4222
 INBOX = "_INBOX"
 
@@ -430,9 +433,15 @@ class Bus:
 
 
 async def print_messages(url: str, subject: str, access: Access) -> None:
-    """Print every message on a subject, a line each, until cancelled. Raises NotAllowed, and BrokenPipeError once
-    nobody reads what is printed.
+    """Print every message on a subject, a line each, until cancelled.
+
+    Raises NoAnswer if no NATS is there at the start, NotAllowed, and BrokenPipeError once nobody reads what is printed.
     """
+    try:
+        async with asyncio.timeout(PRESENT_S):
+            await reachable(url)
+    except TimeoutError:
+        raise NoAnswer(f"no NATS answers at {_without_login(url)}; CROUPIER_NATS_URL says where it is") from None
     bus = Bus(url, "croupier-listen", access)
     unread: list[BrokenPipeError] = []
 
@@ -464,6 +473,10 @@ async def print_messages(url: str, subject: str, access: Access) -> None:
 def url_beside(server: str, *, tls: bool) -> str:
     """Return the URL of a NATS server at its usual port on the host of a match service (`host:port`)."""
     return f"{'tls' if tls else 'nats'}://{server.rsplit(':', 1)[0]}:{DEFAULT_PORT}"
+
+
+def _without_login(url: str) -> str:
+    return re.sub(r"(?<=://)[^/,]*@", "", url)
 
 
 async def reachable(url: str) -> None:

@@ -9,10 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
+from importlib import metadata
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import structlog
 import typer
 from nats.errors import Error as NatsError
 from rich.console import Console
@@ -26,7 +28,7 @@ from services.cli_exit import FAILED, err, exits, fail
 from services.journals import here
 from services.lifecycle import Ready
 from services.local_process import LocalProcessError
-from services.settings import Durability, Settings, SettingsError, load, settings_table
+from services.settings import PREFIX, Durability, Settings, SettingsError, load, settings_table
 from services.storage import StorageError
 from services.store.servers import StoreError
 
@@ -50,12 +52,31 @@ PLAY = "Playing"
 Serve = Callable[[Settings, Ready], Coroutine[Any, Any, None]]
 
 
-@app.callback()
-def _load_games() -> None:
-    """Name a game or computer players that do not load before anything is done.
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"Croupier {metadata.version('croupier-server')}\n")
+        raise typer.Exit
 
-    Not in the middle of a match, nor as a journal's fault.
+
+@app.callback()
+def _begin(
+    version: Annotated[  # noqa: ARG001 - its callback has done it
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Name what would stop every command before anything is done: not in the middle of a match.
+
+    That is a game or computer players that do not load, and a current folder that has been removed, in which no process
+    can be started. What clients of ours log goes to stderr from here on, from warnings up; services set up their own.
     """
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger("warning"),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+    )
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        fail("the current folder is not there any more; go to another one")
     with exits(usage=(registry.GameNotLoaded,)):
         bots.load()
 
@@ -126,11 +147,17 @@ def nats_keys() -> None:
 @app.command(rich_help_panel=SERVICES)
 def up(
     engines: Annotated[int, typer.Option(min=1, max=64, help="How many engine workers.")] = 2,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="gRPC port; 0: a free one.")] = 50051,
-    data: Annotated[Path, typer.Option(help="Folder for data, keys and logs.")] = Path(".croupier"),
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, envvar=f"{PREFIX}GRPC_PORT", help="gRPC port; 0: a free one.")
+    ] = 50051,
+    data: Annotated[Path, typer.Option(envvar=f"{PREFIX}DATA_DIR", help="Folder for data, keys and logs.")] = Path(
+        ".croupier"
+    ),
     durability: Annotated[
         Literal["memory", "everysec", "fsync"],
-        typer.Option(help="What must have happened to a commit before players hear of it."),
+        typer.Option(
+            envvar=f"{PREFIX}DURABILITY", help="What must have happened to a commit before players hear of it."
+        ),
     ] = "everysec",
     origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="A site whose pages may connect to NATS; may be repeated.")
@@ -144,7 +171,7 @@ def up(
 
     stack = Stack(data, engines=engines, durability=Durability(durability), grpc_port=port, origins=origin or ())
     told = _told_to_stop()
-    with exits(failed=(LocalProcessError,)), ExitStack() as running:
+    with exits(failed=(LocalProcessError, OSError)), ExitStack() as running:
         with err.status("starting Redis, NATS and the services"):
             running.enter_context(stack)
         _say_where(stack, data)
@@ -181,7 +208,10 @@ def demo(
     matches: Annotated[int, typer.Option(min=1, max=2000, help="How many matches, all at once.")] = 20,
     seats: Annotated[int, typer.Option(min=2, max=6, help="Seats of each match.")] = 4,
     engines: Annotated[int, typer.Option(min=1, max=64, help="How many engine workers.")] = 2,
-    game: Annotated[list[str] | None, typer.Option(help="Games to play in turn; all by default.")] = None,
+    game: Annotated[
+        list[str] | None,
+        typer.Option(help="Game to play, by its engine name; may be repeated; all in turn by default."),
+    ] = None,
 ) -> None:
     """Play matches to the end on a stack of its own, then read every journal back and audit it.
 
@@ -190,7 +220,7 @@ def demo(
     from services.demo import DemoFailedError, demo  # noqa: PLC0415 - as above
 
     names = game or list(dict.fromkeys(known.name for known in registry.games()))
-    with exits(usage=(UnknownGame,), failed=(DemoFailedError, LocalProcessError)):
+    with exits(usage=(UnknownGame,), failed=(DemoFailedError, LocalProcessError, OSError)):
         good = demo(out, games=names, matches=matches, seats=seats, engines=engines)
     if not good:
         raise typer.Exit(FAILED)

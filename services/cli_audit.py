@@ -23,7 +23,7 @@ from engine.refusals import UnknownGame
 from services import audit_report, impact_report, journal_parts
 from services.audit_page import page
 from services.audit_report import AUDIT, with_anchors
-from services.cli_exit import INTERRUPTED, asked_wrongly
+from services.cli_exit import INTERRUPTED, asked_wrongly, said
 from services.impact_report import Compared, impact_job, of_game
 from services.jobs import Job, State, StateError, on_processes, run
 from services.jobs_on_ray import RayMissing, on_ray
@@ -293,4 +293,4 @@ def _explained(state: Path | None) -> Iterator[None]:
     except (JournalsError, StateError, StorageError, RayMissing, ConnectionError) as error:
         asked_wrongly(str(error))
     except OSError as error:
-        asked_wrongly(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        asked_wrongly(said(error))

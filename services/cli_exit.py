@@ -40,6 +40,13 @@ def exits(usage: Errors = (), failed: Errors = ()) -> Iterator[None]:
     except BrokenPipeError:
         raise  # nobody reads the output any more: it ends, and says nothing of it
     except usage as error:
-        fail(str(error))
+        fail(said(error))
     except failed as error:
-        fail(str(error), FAILED)
+        fail(said(error), FAILED)
+
+
+def said(error: Exception) -> str:
+    """Return what an error tells a person: a file's name and what is wrong with it, without numbers of the system."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

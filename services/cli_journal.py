@@ -68,6 +68,8 @@ def scenario(
         else:
             failed += 1
             sys.stdout.write(printable(f"{file}: {difference}") + "\n")
+    if not passed + failed:
+        asked_wrongly("there is no scenario (*.json) under " + ", ".join(map(str, paths)))
     sys.stdout.write(f"{passed} passed, {failed} failed\n")
     raise typer.Exit(1 if failed else 0)
 

@@ -4,11 +4,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
-import msgspec
+import msgspec.structs
 import typer
 from rich.console import Console
 
-from services.cli_exit import FAILED, INTERRUPTED, USAGE, fail
+from engine.refusals import UnknownGame
+from services.cli_exit import FAILED, INTERRUPTED, USAGE, fail, said
 from services.cli_servers import Authority, NatsUrl, NoAuthorityError, certificates
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def load(
     connections: Annotated[
         Literal["seat", "process"], typer.Option(help="A NATS connection for each seat, or one for all.")
     ] = "seat",
-    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the game.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the game; may be repeated.")
+    ] = None,
     think: Annotated[float, typer.Option(metavar="MS", help="Time before each move, on average.")] = 0.0,
     leave: Annotated[float, typer.Option(metavar="P", help="Chance that a seat leaves after a move.")] = 0.0,
     reconnect_every: Annotated[
@@ -61,7 +64,8 @@ def load(
     slow: Annotated[float, typer.Option(metavar="P", help="Share of matches with a slow spectator.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the players' choices; deals are the server's.")] = 1,
     pid: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=PID", help="Measure the CPU of this server process; repeat it.")
+        list[str] | None,
+        typer.Option(metavar="NAME=PID", help="Measure the CPU of this server process; may be repeated."),
     ] = None,
     label: Annotated[str, typer.Option(metavar="TEXT", help="What the report says of the server.")] = "",
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JSON.")] = None,
@@ -77,14 +81,16 @@ def load(
 ) -> None:
     """Play many matches at once, measure, and check every journal at the end.
 
-    Needs --for. CROUPIER_OPERATOR_KEY is used where the server has one. Ctrl-C ends early, with the report so far.
+    Needs --for, or --join. CROUPIER_OPERATOR_KEY is used where the server has one. Ctrl-C ends early, with the report
+    so far.
 
     Exits with 1 if a move was lost or made twice, if players saw different things, if a journal does not hold or
-    could not be looked at, or if a part broke down; with 2 if the plan makes no sense.
+    could not be looked at, or if a part broke down; with 2 if it was asked wrongly; with 130 after a second Ctrl-C.
     """
     if join is not None:
         _join(join)
     from services.bus import url_beside  # noqa: PLC0415 - gRPC and NATS load only where they are needed
+    from services.game_options import OptionError, options_of  # noqa: PLC0415 - as above
     from services.load.plan import Plan, PlanError, seconds  # noqa: PLC0415 - as above
     from services.load.run import Wish, run  # noqa: PLC0415 - as above
     from services.local_process import LocalProcessError  # noqa: PLC0415 - as above
@@ -108,7 +114,7 @@ def load(
             nats=nats or url_beside(server or "", tls=bool(authority)),
             ca=authority,
             game=game,
-            options=dict(_pair(text, "--option") for text in option or ()),
+            options=options_of(game, option or ()),
             matches=matches,
             seats=seats,
             rate=rate,
@@ -135,10 +141,12 @@ def load(
         )
         _writable(json, html)
         found = run(msgspec.structs.replace(wish, **own), console)
-    except (PlanError, NoAuthorityError) as error:
+    except UnknownGame as refusal:
+        _fail(refusal.detail, USAGE)
+    except (PlanError, OptionError, NoAuthorityError) as error:
         _fail(str(error), USAGE)
     except (LocalProcessError, OSError) as error:
-        _fail(str(error), FAILED)
+        _fail(said(error), FAILED)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     from services.load.page import page  # noqa: PLC0415 - as above
@@ -169,36 +177,29 @@ def _join(address: str) -> NoReturn:
     raise typer.Exit(0)
 
 
-def _pair(text: str, option: str) -> tuple[str, object]:
-    from services.load.plan import PlanError  # noqa: PLC0415 - as above
-
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise PlanError(f"{option}: {text!r} is not of the form NAME=VALUE")
-    try:
-        return name, msgspec.json.decode(value)
-    except msgspec.DecodeError:
-        return name, value
-
-
 def _pids(texts: "Sequence[str]") -> dict[str, list[int]]:
     from services.load.cpu import cpu_of  # noqa: PLC0415 - as above
     from services.load.plan import PlanError  # noqa: PLC0415 - as above
 
     found: dict[str, list[int]] = {}
     for text in texts:
-        name, number = _pair(text, "--pid")
-        if not isinstance(number, int) or cpu_of(number) is None:
+        name, _, number = text.partition("=")
+        if not name or not number.isdecimal():
+            raise PlanError(f"--pid: {text!r} is not of the form NAME=PID")
+        if cpu_of(int(number)) is None:
             raise PlanError(f"--pid: no process {number} can be looked at on this machine")
-        found.setdefault(name, []).append(number)
+        found.setdefault(name, []).append(int(number))
     return found
 
 
 def _writable(*paths: Path | None) -> None:
-    """Raise OSError now rather than after the run."""
+    """End with why now, rather than after the run."""
     for path in paths:
         if path is not None:
-            path.open("ab").close()
+            try:
+                path.open("ab").close()
+            except OSError as error:
+                _fail(f"the report cannot be written: {said(error)}", USAGE)
 
 
 def _fail(problem: str, code: int) -> NoReturn:

@@ -17,7 +17,9 @@ def register(app: typer.Typer, panel: str) -> None:
 
 
 def play(
-    game: Annotated[str | None, typer.Argument(metavar="[GAME]", help="Engine name; asked for if not given.")] = None,
+    game: Annotated[
+        str | None, typer.Argument(metavar="GAME", help="Engine name, as timos_twist; asked for if not given.")
+    ] = None,
     create: Annotated[bool, typer.Option("--create", help="Open a new match; so it is without --join.")] = False,
     join: Annotated[str | None, typer.Option("--join", metavar="MATCH", help="Join this match.")] = None,
     code: Annotated[
@@ -35,7 +37,7 @@ def play(
     nats: NatsUrl = None,
     ca: Authority = None,
     option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the game; may be repeated.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the game; may be repeated.")
     ] = None,
     clock: Annotated[float | None, typer.Option(min=1, help="Seconds for each decision.")] = None,
     bots: Annotated[

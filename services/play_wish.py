@@ -10,6 +10,7 @@ from croupier.v1 import match_service_pb2 as pb
 from engine import codes
 from engine.match import OPEN
 from engine.refusals import Refusal
+from services.game_options import OptionError, parsed_options
 from services.words import Language, printable
 from services.words.screen import SAY
 
@@ -113,7 +114,11 @@ def planned(wish: Wish, info: pb.GameInfo) -> Plan:
         levels += (levels[-1] if levels else LEVEL if LEVEL in known else known[0],) * free
     else:
         others += free
-    return Plan(seats, others, parsed_options(info, wish.options, wish.lang), levels)
+    try:
+        options = parsed_options(info, wish.options, wish.lang)
+    except OptionError as error:
+        raise CannotPlayError(str(error)) from None
+    return Plan(seats, others, options, levels)
 
 
 def dealt_by(wish: Wish) -> codes.Dealt | None:
@@ -137,47 +142,3 @@ def dealt_by(wish: Wish) -> codes.Dealt | None:
         company = len(dealt.kinds) - dealt.kinds.count(OPEN) + (wish.others or 0)
         raise CannotPlayError(words["too many others"].format(company, company + 1))
     return dealt
-
-
-def parsed_options(info: pb.GameInfo, given: Sequence[str], lang: Language) -> dict[str, Any]:
-    """Return options from `key=value`, each as the catalogue wants it. Raises CannotPlayError."""
-    words = SAY[lang]
-    known = {option.name: option for option in info.options}
-    options: dict[str, Any] = {}
-    for each in given:
-        name, _, text = each.partition("=")
-        name = name.strip().replace("-", "_")
-        if name not in known:
-            title = getattr(info.titles, lang) or info.name
-            raise CannotPlayError(words["unknown option"].format(title, name, ", ".join(known) or "–"))
-        value = _option_value(known[name], text.strip().lower())
-        if value is None:
-            wanted = _wanted(known[name], words)
-            raise CannotPlayError(words["bad option"].format(name, wanted, text))
-        options[name] = value
-    return options
-
-
-def _option_value(option: pb.OptionInfo, text: str) -> bool | int | str | None:
-    match option.type:
-        case "bool":
-            return {"true": True, "yes": True, "ja": True, "1": True}.get(
-                text, False if text in ("false", "no", "nein", "0") else None
-            )
-        case "int":
-            try:
-                number = int(text)
-            except ValueError:
-                return None
-            inside = not option.HasField("range") or option.range.min <= number <= option.range.max
-            return number if inside else None
-    return text if text in option.words else None
-
-
-def _wanted(option: pb.OptionInfo, words: Mapping[str, str]) -> str:
-    match option.type:
-        case "bool":
-            return words["truth"]
-        case "int":
-            return words["number"].format(option.range.min, option.range.max)
-    return words["words"].format(", ".join(option.words))

@@ -113,7 +113,7 @@ def test_shares_are_the_whole_plan_and_do_not_overlap():
         (["--for", "1s", "--matches", "1", "--processes", "2"], "--processes"),
         (["--for", "1s", "--workers", "1"], "CROUPIER_LOAD_SECRET"),
         (["--for", "1s", "--pid", "redis=0"], "no process 0"),
-        (["--for", "1s", "--option", "target"], "NAME=VALUE"),
+        (["--for", "1s", "--option", "target"], "option target is a number"),
         (["--for", "1s", "--nats", "nats://127.0.0.1"], "--nats is of a --server"),
         (["--for", "1s", "--server", "127.0.0.1:1", "--durability", "fsync"], "of a stack of its own"),
         (["--for", "1s", "--server", "127.0.0.1:1", "--engines", "2"], "of a stack of its own"),

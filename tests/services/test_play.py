@@ -26,9 +26,10 @@ from engine.match import Match
 from engine.refusals import Refusal
 from services import tables, wire
 from services.cli import app
+from services.game_options import OptionError, parsed_options
 from services.play_session import Ending, Session, Surroundings
 from services.play_stream import RefusedError
-from services.play_wish import CannotPlayError, Plan, Wish, dealt_by, default_language, parsed_options, planned
+from services.play_wish import CannotPlayError, Plan, Wish, dealt_by, default_language, planned
 from services.stack import Stack
 from services.terminal import Terminal, rendered
 from services.views import ViewEncoder
@@ -563,7 +564,7 @@ def test_options_are_read_as_the_catalogue_says():
 )
 def test_a_wrong_option_is_explained(given: str, told: str):
     """What an option may be is told, in the person's language."""
-    with pytest.raises(CannotPlayError, match=re.escape(told)):
+    with pytest.raises(OptionError, match=re.escape(told)):
         parsed_options(wire.catalogue([registry.newest("timos_twist")]), [given], "de")
 
 
