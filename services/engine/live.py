@@ -307,12 +307,18 @@ class Live:
         self.match.time_out(seat, prompt, now)
         return Fired()
 
-    def conclude(self, question: Question, move: Move | None, at: int) -> None:
-        """Make a computer player's move, or remember that it does nothing."""
-        if not self.match.bot_move(question, move, at):
-            self.declined.add((question.seat, question.version))
+    def conclude(self, question: Question, move: Move | None, at: int) -> Sequence[Message]:
+        """Make a computer player's move, or remember that it does nothing.
 
-    def _answered(self, what: list[str]) -> list[Message]:
+        If its prompt is answered already, return the views to publish once more, as `fire` does.
+        """
+        if self.match.bot_move(question, move, at):
+            return ()
+        self.declined.add((question.seat, question.version))
+        return self._answered([question.seat, question.version])
+
+    def _answered(self, what: Sequence[str | int]) -> list[Message]:
+        """Return the views of a clock's or a computer's answer; `what`: seat and prompt, or a limit alone."""
         if len(what) != 2:
             return []
         answer = self.match.answer(int(what[0]), int(what[1]))

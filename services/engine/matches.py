@@ -166,7 +166,7 @@ class Matches:
             group.postponed[item.member] = later
             return
         if item.decision is not None:
-            group.live.conclude(item.decision.question, item.decision.move, now)
+            group.again += group.live.conclude(item.decision.question, item.decision.move, now)
             group.settled.append(item.member)
             return
         fired = group.live.fire(item.member, now, group.held.since)

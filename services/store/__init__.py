@@ -123,23 +123,30 @@ class Store:
             nothing = Commit(lease, match, length, head, [], None, None, ended=False, due={})
             [result] = await self.commit(worker, [nothing])
             return None if result == "FENCED" else result == "OK"
-        held, actual = await self._servers.ask(
-            [("HMGET", owner_key(lease.partition), "worker", "epoch"), ("XLEN", journal_key(match))],
+        held, last = await self._servers.ask(
+            [
+                ("HMGET", owner_key(lease.partition), "worker", "epoch"),
+                ("XREVRANGE", journal_key(match), "+", "-", "COUNT", 1),
+            ],
             [lease.partition] * 2,
         )
-        return bool(actual == length) if is_held(held, worker, lease) else None
+        return _continues(last, length, head) if is_held(held, worker, lease) else None
 
     async def load(self, matches: Sequence[str], *, seeds: bool = True) -> list[Recorded]:
         """Return what is recorded of matches; no lines for one that does not exist (any more).
 
-        `seeds`: False asks for no seeds, for who may read none (`deploy/redis.conf`).
+        One that ends meanwhile comes with its seed or with its end, which reveals it. `seeds`: False asks for no seeds,
+        for who may read none (`deploy/redis.conf`).
         """
-        commands: list[Command] = [("XRANGE", journal_key(match), "-", "+") for match in matches]
-        if seeds:
-            commands += [("GET", seed_key(match)) for match in matches]
-        answers = await self._servers.ask(commands, [partition_of(match) for match in matches] * 2)
-        found = answers[len(matches) :] if seeds else [None] * len(matches)
-        return [Recorded(_lines(entries), seed) for entries, seed in zip(answers, found, strict=False)]
+        journals: list[Command] = [("XRANGE", journal_key(match), "-", "+") for match in matches]
+        if not seeds:
+            answers = await self._servers.ask(journals, [partition_of(match) for match in matches])
+            return [Recorded(_lines(entries), None) for entries in answers]
+        # Seeds first: the end of a match, which takes its seed away, may come between any two commands.
+        commands: list[Command] = [("GET", seed_key(match)) for match in matches]
+        answers = await self._servers.ask(commands + journals, [partition_of(match) for match in matches] * 2)
+        found = zip(answers, answers[len(matches) :], strict=False)
+        return [Recorded(_lines(entries), seed) for seed, entries in found]
 
     async def lines(self, match: str, start: int = 0, count: int = 1000) -> list[bytes]:
         """Return up to `count` lines of a journal from version `start`."""
@@ -217,6 +224,14 @@ def _by_turn(found: Sequence[bytes]) -> list[str]:
 def _turn(member: str) -> tuple[tuple[int, ...], str]:
     """Return what orders due members of the same time: prompt and seat of `match:seat:prompt`; limits come first."""
     return tuple(int(number) for number in reversed(member.split(":")[1:]) if number.isdecimal()), member
+
+
+def _continues(last: Sequence[Any], length: int, head: bytes) -> bool:
+    """Whether a journal with this last entry, if any, has just this length and last hash; as in `croupier.lua`."""
+    if not last:
+        return length == 0
+    [(entry_id, fields)] = last
+    return bool(entry_id == b"%d-0" % length and head == (fields[1] if fields[0] == b"hash" else fields[3]))
 
 
 def _lines(entries: Any) -> list[bytes]:

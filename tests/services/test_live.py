@@ -74,3 +74,18 @@ def test_computers_among_themselves_take_their_time():
     live = began(computers=3)
     assert not live.match.only_computers
     assert due_in(live) == THINKING
+
+
+def test_a_decision_on_a_prompt_that_is_answered_already_publishes_the_answer_once_more():
+    """Its member of `due` goes with it, and whoever was asked first may have died before the views were out."""
+    live = began("Kim", computers=3)
+    while (question := live.match.question(live.match.to_act[0])) is None:
+        step(live)
+    move = bots.answer(question)
+    live._listen()
+    assert not live.conclude(question, move, live.match.at)
+    answered, version = live.views.all_views(), live.match.version
+    step(live)
+    again = live.conclude(question, move, live.match.at)
+    assert again == answered + live.views.all_views()
+    assert live.match.version == version + 1

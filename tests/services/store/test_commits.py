@@ -1,5 +1,7 @@
 """Commits, and what is due, on a real server and on a real cluster."""
 
+import asyncio
+
 import pytest
 
 from engine.journal import Line
@@ -222,12 +224,37 @@ async def test_due_decisions_are_added_or_moved_and_never_removed(url):
 
 
 @in_loop
-async def test_holds_is_true_for_the_owner_and_the_present_length_only(url):
-    async with opened(url) as store:
+async def test_a_match_that_ends_while_it_is_read_is_read_with_its_seed_or_with_its_end(url):
+    """Redis serves others between the commands of a long pipeline."""
+    matches = [f"002{number:022}" for number in range(1000)]
+    async with opened(url) as store, opened(url) as reader:
+        lease = await lease_of(store)
+        await store.commit(A, [commit(lease, 0, match=match, seed=b"s") for match in matches])
+
+        async def end() -> None:
+            for first in range(0, len(matches), COMMITTED_TOGETHER):
+                some = matches[first : first + COMMITTED_TOGETHER]
+                await store.commit(A, [commit(lease, 1, match=match, ended=True) for match in some])
+
+        ending = asyncio.create_task(end())
+        found: list[Recorded] = []
+        while not ending.done():
+            found += await reader.load(matches)
+        await ending
+        assert {(len(lines), seed) for lines, seed in found} <= {(1, b"s"), (2, b"s"), (2, None)}
+        assert {len(lines) for lines, _ in found} == {1, 2}, "some were read before, some after their end"
+
+
+@in_loop
+@pytest.mark.parametrize("durability", ["everysec", "fsync"])
+async def test_holds_is_true_for_the_owner_and_the_present_length_and_last_hash_only(url, durability):
+    async with opened(url, durability=durability) as store:
         lease = await lease_of(store)
         await store.commit(A, [commit(lease, 0, 2)])
         assert await store.holds(A, lease, MATCH, 2, line(1).hash) is True
         assert await store.holds(A, lease, MATCH, 1, line(0).hash) is False
+        assert await store.holds(A, lease, MATCH, 2, line(0).hash) is False
+        assert await store.holds(A, lease, MATCH, 0, bytes(32)) is False
         assert await store.holds(A, lease, OTHER.replace("003", "002"), 0, bytes(32)) is True
         assert await store.holds(B, lease, MATCH, 2, line(1).hash) is None
         await store.leases.acquire(A, [2])
