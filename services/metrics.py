@@ -9,6 +9,8 @@ from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, start_http_server
 
+from services.store.trouble import TROUBLES, trouble
+
 # Seconds. A commit is one Redis call, 0.2 ms on loopback to some ms with a disk or a replica to wait for; past 0.5 s
 # leases are in danger.
 COMMIT_BUCKETS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 3.0)
@@ -64,6 +66,13 @@ class Metrics:
         self.lease_changes = self._counter("lease_changes", "Partitions taken, given back and lost.", "change")
         for change in LEASE_CHANGES:
             self.lease_changes.labels(change)
+        self.store_failures = self._counter(
+            "store_failures",
+            "Times that Redis did not do what it was asked: full, disk (no room for its file), away, undurable, other.",
+            "reason",
+        )
+        for reason in TROUBLES:
+            self.store_failures.labels(reason)
         self.replay_mismatches = self._counter("replay_mismatches", "Journals that did not replay to their digests.")
         self.internal_errors = self._counter("internal_errors", "Exceptions while deciding a command.")
         self.nats_logins = self._counter("nats_logins", "Connections to NATS asked about, by result.", "result")
@@ -91,6 +100,10 @@ class Metrics:
         self.cached_matches = self._gauge("cached_matches", "Matches in memory.")
         self.archive_waiting = self._gauge("archive_waiting", "Matches that wait for the archive.")
         self.open_streams = self._gauge("open_streams", "Open gRPC streams, by method.", "method")
+
+    def store_failed(self, error: Exception) -> None:
+        """Count an error of Redis."""
+        self.store_failures.labels(trouble(error)).inc()
 
     def serve(self, host: str, port: int) -> Endpoint:
         """Show the metrics over HTTP, from a thread; with port 0 on a free one.

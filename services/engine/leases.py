@@ -90,7 +90,8 @@ class Leases:
             try:
                 await self.once()
             except RedisError as error:
-                log.warning("leases_not_renewed", error=repr(error))
+                log.warning("leases_not_renewed", error=error)
+                self._metrics.store_failed(error)
             except Exception:
                 log.exception("leases_not_tended")
             with contextlib.suppress(TimeoutError):

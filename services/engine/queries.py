@@ -74,7 +74,7 @@ class Queries:
             question = QUESTIONS.decode(message.data)
             answer = await self._answer(question)
         except (msgspec.DecodeError, RedisError) as error:
-            log.warning("question_not_answered", error=repr(error))
+            log.warning("question_not_answered", error=error)
             return
         except Exception:
             log.exception("question_failed")

@@ -33,9 +33,11 @@ from services.commands import (
     pack,
     partition_of,
 )
+from services.match.refused import NO_ROOM_RETRY_MS
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import Store
+from services.store.trouble import trouble
 
 SWEEP_S = 0.05
 ASK_AGAIN_S = 1.0
@@ -181,16 +183,25 @@ class Courier:
             for waiting in batch
             if self._measured.get(waiting.partition, 0.0) + MEASURED_EACH_S <= now
         }
+        refused: dict[int, Exception] = {}
         try:
-            lengths = await self._store.intake.append(envelopes, measured)
+            lengths = await self._store.intake.append(envelopes, measured, refused)
         except Exception as error:  # the pump has to go on, whatever happened to this batch
             if isinstance(error, RedisError | OSError):
                 log.warning("append_failed", commands=len(batch), error=error)
+                if isinstance(error, RedisError):
+                    self._metrics.store_failed(error)
             else:
                 log.exception("append_failed", commands=len(batch))
             for waiting in batch:
                 self._settle(waiting, _interrupted(waiting.id, "the intake did not confirm the command"))
             return
+        if refused:
+            first = next(iter(refused.values()))
+            log.warning("append_refused", commands=len(refused), error=first)
+            self._metrics.store_failed(first)
+            for number, why in refused.items():
+                self._settle(batch[number], _no_room(why, batch[number].id))
         away = {partition for partition, length in lengths.items() if length is None}
         for waiting in batch:
             if waiting.partition in away:
@@ -281,6 +292,13 @@ class Courier:
                 self._settle(waiting, answer.receipt)
             return True
         return False
+
+
+def _no_room(error: Exception, number: int) -> Receipt:
+    """Return the refusal of a command that Redis did not take, for want of memory or of room on its disk."""
+    place = "memory" if trouble(error) == "full" else "disk"
+    detail = f"the store has no room left ({place}); the command had no effect"
+    return Receipt(number, reason="OVERLOADED", detail=detail, fields={"retry_ms": NO_ROOM_RETRY_MS})
 
 
 def _overloaded(detail: str) -> Receipt:

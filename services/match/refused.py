@@ -17,6 +17,7 @@ from engine.refusals import Refusal
 from services import wire
 from services.commands import Receipt
 from services.metrics import Metrics
+from services.store.trouble import NO_ROOM, trouble
 
 Context = grpc.aio.ServicerContext[Any, Any]
 Handler = Any
@@ -24,6 +25,8 @@ Handler = Any
 log = structlog.get_logger()
 
 _UNTOLD = "INTERNAL"
+NO_ROOM_RETRY_MS = 2000
+"""After how long one should try again who was refused since the store is full: it takes an operator to change that."""
 _OURS = frozenset({"INTERNAL", "INTERRUPTED", "NO_OWNER", "OUTCOME_UNKNOWN", "OVERLOADED"})
 """Reasons that an operator wants to hear of; all others are the client's affair."""
 
@@ -252,12 +255,19 @@ def streaming(method: Callable[[S, Q, Context], Awaitable[None]]) -> Callable[[S
     return call
 
 
+def _not_answered(error: RedisError) -> Refused:
+    if trouble(error) in NO_ROOM:
+        return Refused("OVERLOADED", "the store has no room left", retry_ms=NO_ROOM_RETRY_MS)
+    return Interrupted("the store did not answer")
+
+
 async def _abort(metrics: Metrics, method: str, context: Context, error: Exception) -> NoReturn:
     if isinstance(error, grpc.aio.AbortError | grpc.aio.BaseError):
         raise error
     if isinstance(error, RedisError):
         log.warning("redis_failed", method=method, error=error)
-        error = Interrupted("the store did not answer")
+        metrics.store_failed(error)
+        error = _not_answered(error)
     if isinstance(error, Refusal):
         reason, detail, fields = error.reason, error.detail, error.fields
         level = log.warning if reason in _OURS else log.debug

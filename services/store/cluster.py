@@ -52,6 +52,7 @@ class ClusterExchange:
         self._nodes: list[Address] = []
         self._looking = asyncio.Lock()
         self._looks = 0
+        self._repeated = 0
         self._watches: dict[str, tuple[Address, asyncio.Task[None]]] = {}
 
     async def __call__(
@@ -91,6 +92,7 @@ class ClusterExchange:
                     elif isinstance(reply, UNREACHABLE):
                         failed[number] = address
             if failed:
+                self._repeated += 1
                 await self._look(looks, failed.values())
                 again += [number for number, at in failed.items() if self._slots.get(_slot(commands[number])) != at]
             if not again:
@@ -98,6 +100,11 @@ class ClusterExchange:
             waiting = sorted(again)
             await asyncio.sleep(HOP_PAUSE_S * hop)
         return replies + confirmations
+
+    @property
+    def repeated(self) -> int:
+        """As `Exchange.repeated`; another number also after nodes have gone."""
+        return self._repeated + sum(exchange.repeated for exchange in self._exchanges.values())
 
     async def _part(
         self,
@@ -163,6 +170,7 @@ class ClusterExchange:
         self._slots, self._nodes = slots, list(found)
         self._looks += 1
         for address in self._exchanges.keys() - {*found, *self._named}:
+            self._repeated += self._exchanges[address].repeated + 1
             await self._exchanges.pop(address).close()
 
     async def each(self, command: Command, timeout_s: float = IO_TIMEOUT_S) -> list[Any]:

@@ -1,6 +1,6 @@
 """A commit: the entries of one match and what is written with them, and the call of `croupier.lua` that does it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -50,11 +50,13 @@ def together(commits: Sequence[Commit], *, cluster: bool) -> list[list[int]]:
     ]
 
 
-def commit_call(worker: str, commits: Iterable[Commit], stays: int) -> Command:
+def commit_call(worker: str, commits: Sequence[Commit], stays: int) -> Command:
     """Return the call that commits several matches which go `together`.
 
-    `stays`: the seconds after which the journal of a match that ends expires, or WAITS.
+    `stays`: the seconds after which the journal of a match that ends expires, or WAITS. A server that is full
+    refuses it unless nothing new is written.
     """
+    new = any(commit.lines or _writes(commit, stays) for commit in commits)
     keys: list[Argument] = []
     args: list[Argument] = [worker]
     for commit in commits:
@@ -67,7 +69,7 @@ def commit_call(worker: str, commits: Iterable[Commit], stays: int) -> Command:
         for name, key, first, second in writes:
             keys.append(key)
             args += (name, first, second)
-    return ("FCALL", "croupier_commit", len(keys), *keys, *args)
+    return ("FCALL", "croupier_commit" if new else "croupier_confirm", len(keys), *keys, *args)
 
 
 def _writes(commit: Commit, stays: int) -> list[tuple[str, str, Argument, Argument]]:

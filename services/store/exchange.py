@@ -78,6 +78,8 @@ class Exchange:
         """Connect with the first call; `connection` makes a redis-py connection that is not connected yet."""
         self._connection = connection
         self._idle: list[_Link] = []
+        self.repeated = 0
+        """How often commands were sent again that may have been done before."""
 
     async def __call__(
         self, commands: Sequence[Command], timeout_s: float = IO_TIMEOUT_S, *, confirm: Command | None = None
@@ -96,6 +98,7 @@ class Exchange:
                 return await self._once(self._idle.pop(), packed, len(commands), timeout_s)
             except RedisConnectionError:
                 await self.close()  # the others that lie idle will be as dead
+                self.repeated += 1
         return await self._once(_Link(self._connection()), packed, len(commands), timeout_s)
 
     async def _once(self, link: _Link, packed: bytes, count: int, timeout_s: float) -> list[Any]:

@@ -11,6 +11,7 @@ from services.settings import Settings
 from services.store.exchange import UNREACHABLE, Command, reading
 from services.store.keys import due_key, moves_key, partition_in
 from services.store.servers import Servers, no_partition_away
+from services.store.trouble import NO_ROOM, trouble
 
 START = "0-0"
 """Before the first command of every intake."""
@@ -57,12 +58,18 @@ class Intake:
         """What goes to Redis with the next read, by partition."""
 
     async def append(
-        self, envelopes: Sequence[tuple[int, Envelope]], measured: Collection[int] = ()
+        self,
+        envelopes: Sequence[tuple[int, Envelope]],
+        measured: Collection[int] = (),
+        refused: dict[int, Exception] | None = None,
     ) -> dict[int, int | None]:
         """Append commands to the intake, in order; return the length after it of the `measured` partitions' intakes.
 
         None stands for a partition, measured or not, that cannot be reached: its commands may have been appended.
+        `refused` is filled with the errors of commands, by their place, that were certainly not appended since Redis is
+        full or cannot write its file; without it the first such error is raised, as any other is.
         """
+        repeated = self._exchange.repeated
         commands: list[Command] = [
             ("XADD", moves_key(partition), "*", "c", pack(envelope)) for partition, envelope in envelopes
         ]
@@ -71,6 +78,10 @@ class Intake:
         lengths: dict[int, int | None] = dict(zip(measured, answers[len(envelopes) :], strict=True))
         for number, answer in enumerate(answers):
             if isinstance(answer, Exception):
+                certain = number < len(envelopes) and self._exchange.repeated == repeated
+                if refused is not None and certain and trouble(answer) in NO_ROOM:
+                    refused[number] = answer
+                    continue
                 if not isinstance(answer, UNREACHABLE):
                     raise answer
                 lengths[partition_in(str(commands[number][1]).encode())] = None

@@ -11,6 +11,7 @@ from redis.exceptions import RedisError, ResponseError
 from services.settings import Durability, Settings
 from services.store.cluster import ClusterExchange
 from services.store.exchange import IO_TIMEOUT_S, UNREACHABLE, Argument, Command, Exchange
+from services.store.trouble import NO_ROOM, trouble
 
 MIN_REDIS = (7, 0)
 MIN_VALKEY = (8, 0)
@@ -19,6 +20,7 @@ CONNECT_TIMEOUT_S = 5.0
 CONFIRM_MS = 5_000
 """How long a commit may take to become as durable as the settings ask."""
 LOST_FUNCTIONS = "Function not found"
+LIBRARY = "croupier"
 _FUNCTIONS = files("services.store").joinpath("croupier.lua").read_text()
 
 
@@ -63,8 +65,16 @@ class Servers:
         return [dict(line.split(":", 1) for line in text.decode().splitlines() if ":" in line) for text in texts]
 
     async def load_functions(self) -> None:
-        """Load the function library into every primary that has not just this one."""
-        no_error(await self.exchange.each(("FUNCTION", "LOAD", "REPLACE", _FUNCTIONS)))
+        """Load the function library into every primary that has not just this one.
+
+        A primary that takes no writes, being full, will do if it has it already.
+        """
+        replies = await self.exchange.each(("FUNCTION", "LOAD", "REPLACE", _FUNCTIONS))
+        if any(isinstance(reply, Exception) and trouble(reply) in NO_ROOM for reply in replies):
+            listed = await self.exchange.each(("FUNCTION", "LIST", "LIBRARYNAME", LIBRARY, "WITHCODE"))
+            if all(not isinstance(one, Exception) and _FUNCTIONS.encode() in _flat(one) for one in listed):
+                return
+        no_error(replies)
 
     async def ask(self, commands: Sequence[Command], partitions: Iterable[int] = ()) -> list[Any]:
         """Return the replies to commands, each of the partition at its place in `partitions` if that is given.
@@ -128,6 +138,11 @@ def no_error(answers: list[Any]) -> list[Any]:
         if isinstance(answer, Exception):
             raise answer
     return answers
+
+
+def _flat(reply: Any) -> list[Any]:
+    """Return what stands in a reply of lists in lists, in one."""
+    return [one for part in reply for one in _flat(part)] if isinstance(reply, list) else [reply]
 
 
 def exchange_for(settings: Settings) -> Exchange | ClusterExchange:

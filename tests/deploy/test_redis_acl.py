@@ -154,6 +154,7 @@ ASKED: dict[str, list[tuple[object, ...]]] = {
         ("ZADD", due_key(2), 1, "x"), ("ZREM", due_key(2), "x"), ("ZREM", WORKERS, "x"),
         ("GET", seed_key(MATCH)), ("HMGET", owner_key(2), "worker", "until"),
         ("FCALL", "croupier_renew", 1, owner_key(2), "nobody", 0, 1),
+        ("FUNCTION", "LIST", "LIBRARYNAME", "croupier", "WITHCODE"),
         commit_by("nobody"),
     ],
     "archive": [

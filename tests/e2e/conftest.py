@@ -31,12 +31,17 @@ SETTINGS = {
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack shared by all tests of this process that harm nothing."""
     with Stack(tmp_path_factory.mktemp("stack"), env=environment()) as stack:
-        until = time.monotonic() + 30
-        while {counted(worker, "partitions_owned") for worker in stack.engines} != {SHARE}:
-            assert time.monotonic() < until, "the workers do not share the partitions"
-            time.sleep(0.05)
-        time.sleep(0.2)  # until they listen for questions about what they own
+        shared(stack)
         yield stack
+
+
+def shared(stack: Stack) -> None:
+    """Return once the two workers share the partitions."""
+    until = time.monotonic() + 30
+    while {counted(worker, "partitions_owned") for worker in stack.engines} != {SHARE}:
+        assert time.monotonic() < until, "the workers do not share the partitions"
+        time.sleep(0.05)
+    time.sleep(0.2)  # until they listen for questions about what they own
 
 
 @pytest.fixture(scope="session")
