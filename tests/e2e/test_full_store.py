@@ -72,6 +72,10 @@ def length(stack: Stack, match: str) -> int:
         return int(client.xlen(journal_key(match)))
 
 
+def segments(stack: Stack) -> list[Path]:
+    return list(Path(stack.environment["CROUPIER_ARCHIVE"]).rglob("*.zst"))
+
+
 async def to_move(front: Api, tokens: list[str]) -> tuple[str, int, object]:
     """Who is on turn, by his token, his prompt and a legal move."""
     for token in tokens:
@@ -149,5 +153,5 @@ async def test_a_full_redis_keeps_its_owners_takes_new_ones_and_is_archived_from
             await until(lambda: [counted(worker, "partitions_owned") for worker in stack.engines] == [4, 4])
             await until(lambda: client.zscore(*waits) is None)
             assert client.ttl(journal_key(match)) > 0
-        assert any((Path(stack.environment["CROUPIER_ARCHIVE"])).rglob("*.zst"))
+        assert segments(stack)
         assert (await front.create()).match
