@@ -5,6 +5,7 @@ shared   the same with N messages in flight on one stream, several in a message
 unary    a bare grpc.aio unary echo, N calls in flight
 redis    XADD, XREADGROUP and XACK of the bytes of N moves together, as with a consumer group
 nats     the views of N moves together, of seats and spectators: published, flushed, received by one listener
+sockets  the seats' views of N moves together, each seat with a connection of its own, as players have
 road     all of it in a row with nothing in it: N matches, each a stream and four NATS connections, one move in flight
 
 Each runs in fresh processes on free ports, with bytes of the size that a real move has. One line of figures a floor:
@@ -172,11 +173,47 @@ async def views(port: int, flights: int, meter: Meter) -> None:
     await bus.close()
 
 
+async def sockets(port: int, flights: int, meter: Meter) -> None:
+    """Views over NATS to a connection for each seat of so many matches."""
+    url = f"nats://127.0.0.1:{port}"
+    meter.hold()
+    bus = await Bus.connect(url, "floor")
+    data = [one for _, one in real_bytes().views[:SEATS]]
+    sent = [(f"view.{match}.{seat}.1", data[seat]) for match in range(flights) for seat in range(SEATS)]
+    listeners = []
+    missing, all_there = 0, asyncio.Event()
+
+    def take(_data: bytes) -> None:
+        nonlocal missing
+        missing -= 1
+        if not missing:
+            all_there.set()
+
+    for subject, _ in sent:
+        listener = Listener([url], lambda: None)
+        await listener.connect()
+        listener.subscribe(subject, take)
+        await listener.flush()
+        listeners.append(listener)
+    meter.restart()
+    while meter.running():
+        began = time.perf_counter()
+        missing = len(sent)
+        all_there.clear()
+        await bus.publish(sent)
+        await all_there.wait()
+        meter.count(began, flights)
+    for listener in listeners:
+        listener.close()
+    await bus.close()
+
+
 Floor = Callable[[int, int, Meter], Awaitable[None]]
 GRPC: dict[str, Floor] = {"stream": stream, "shared": shared, "unary": unary}
 SERVERS: dict[str, tuple[type[RedisServer] | type[NatsServer], Floor]] = {
     "redis": (RedisServer, intake),
     "nats": (NatsServer, views),
+    "sockets": (NatsServer, sockets),
 }
 NAMES = (*GRPC, *SERVERS, "road")
 

@@ -32,10 +32,12 @@ def test_a_worker_goes_through_a_full_intake_beside_idle_matches_and_every_view_
     assert found.rate > 0
 
 
-def test_the_road_with_nothing_in_it_moves_and_its_processes_are_measured():
-    found = floors.floor("road", 3, 0.5)
+@pytest.mark.parametrize("name", ["road", "sockets"])
+def test_a_floor_with_a_connection_for_each_seat_moves_and_its_processes_are_measured(name):
+    found = floors.floor(name, 3, 0.5)
     assert found["rate"] > 0
     assert found["p99_ms"] >= found["p50_ms"] > 0
+    assert found["server_us"] > 0
 
 
 def test_a_floor_that_never_ends_fails_in_time_and_ends_its_server(monkeypatch):
