@@ -351,13 +351,13 @@ class Bus:
         """
         if not self.connected:
             raise BusDown("no connection to NATS")
-        commands = []
+        parts: list[bytes] = []
         for subject, data in messages:
             if not self._is_too_large(subject, data):
-                commands.append(b"PUB %b %d\r\n%b\r\n" % (subject.encode(), len(data), data))
+                parts += (b"PUB ", subject.encode(), b" %d\r\n" % len(data), data, b"\r\n")
         # Subjects are made of match ids, numbers and names of services alone, so none needs to be checked; written at
         # once, a message costs a tenth of what nats-py's `publish` takes.
-        self._client.write(b"".join(commands))
+        self._client.write(b"".join(parts))
         await self._flush()
 
     @property
