@@ -27,7 +27,7 @@ from services.cli_arena import arena_command
 from services.cli_exit import FAILED, err, exits, fail
 from services.journals import here
 from services.lifecycle import Ready
-from services.local_process import LocalProcessError
+from services.local_process import FolderInUseError, LocalProcessError
 from services.settings import PREFIX, Durability, Settings, SettingsError, load, settings_table
 from services.storage import StorageError
 from services.store.servers import StoreError
@@ -173,7 +173,10 @@ def up(
     told = _told_to_stop()
     with exits(failed=(LocalProcessError, OSError)), ExitStack() as running:
         with err.status("starting Redis, NATS and the services"):
-            running.enter_context(stack)
+            try:
+                running.enter_context(stack)
+            except FolderInUseError as error:
+                fail(f"Croupier is up with the data in {data} already ({error}); --data names another folder", FAILED)
         _say_where(stack, data)
         while not told.wait(1):
             stack.check()

@@ -13,7 +13,7 @@ from redis.exceptions import AuthenticationError, RedisError
 from services import logs, tasks
 from services.bus import INBOX, Access, Bus
 from services.metrics import Endpoint, Metrics
-from services.settings import Settings
+from services.settings import Settings, SettingsError
 from services.store import Store
 from services.store.servers import StoreError
 
@@ -94,10 +94,15 @@ class Lifecycle(AsyncExitStack):
         return bus
 
     def show_metrics(self) -> None:
-        """Show the metrics over HTTP if the settings say where. Raises OSError if the address cannot be had."""
+        """Show the metrics over HTTP if the settings say where. Raises SettingsError if the address cannot be had."""
         host, port = self._settings.metrics_host, self._settings.metrics_port
         if port is not None:
-            self._endpoint = self.enter_context(self.metrics.serve(host, port))
+            try:
+                endpoint = self.metrics.serve(host, port)
+            except OSError as error:
+                why = f"{host}:{port} cannot be listened on: {error.strerror}"
+                raise SettingsError(f"CROUPIER_METRICS_PORT: {why}") from None
+            self._endpoint = self.enter_context(endpoint)
 
     def ready(self, **facts: str) -> None:
         """Tell that the service does its work, with facts of its own."""

@@ -165,6 +165,8 @@ class _Table:
 
     def _explained(self, refusal: RefusedError) -> str:
         told = self._words.get(refusal.reason)
+        if told and refusal.detail in told:
+            return str(told)
         return f"{told} ({refusal.detail})" if told else self._words["failed"].format(refusal.detail)
 
     async def _games(self) -> dict[str, pb.GameInfo]:

@@ -21,7 +21,7 @@ from services.match.refused import guarded, limited, readable
 from services.match.servicer import MatchService
 from services.match.watch import Views
 from services.metrics import Metrics
-from services.settings import Settings
+from services.settings import Settings, SettingsError
 from services.signatures import signer
 from services.store import Store
 from services.tokens import Tokens
@@ -80,13 +80,18 @@ class Front:
         reflection_pb2_grpc.add_ServerReflectionServicer_to_server(shown, others)  # type: ignore[no-untyped-call]  # generated
 
     async def start(self) -> int:
-        """Listen; return the port. Raises RuntimeError if the address cannot be had."""
+        """Listen; return the port. Raises SettingsError if the address cannot be had."""
         address = f"{self._settings.grpc_host}:{self._settings.grpc_port}"
         credentials = _credentials(self._settings)
-        if credentials is None:
-            port = self._server.add_insecure_port(address)
-        else:
-            port = self._server.add_secure_port(address, credentials)
+        try:
+            if credentials is None:
+                port = self._server.add_insecure_port(address)
+            else:
+                port = self._server.add_secure_port(address, credentials)
+        except RuntimeError:  # without the system's reason
+            raise SettingsError(
+                f"CROUPIER_GRPC_PORT: {address} cannot be listened on; is it taken, or not of this machine?"
+            ) from None
         await self._courier.open()
         await self._look()
         await self._server.start()
@@ -155,7 +160,7 @@ async def serve(settings: Settings, ready: Ready) -> None:
     """Run the match service until SIGTERM or SIGINT; `ready` is told once it takes calls.
 
     Raises SettingsError without a key for tokens, StoreError for a server and StorageError for an archive that cannot
-    be used, RuntimeError or OSError for an address that cannot be had.
+    be used, SettingsError for an address that cannot be had.
     """
     async with Lifecycle("match", settings, ready) as life:
         store = await life.store(functions=False)

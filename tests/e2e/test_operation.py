@@ -56,6 +56,18 @@ def test_reflection_lists_the_services_and_tells_their_messages(stack: Stack) ->
         assert database.FindFileByName("croupier/v1/timos_twist.proto").message_type
 
 
+def test_a_second_stack_says_what_the_first_has_already(stack: Stack, tmp_path: Path) -> None:
+    def up(*args: str) -> tuple[int, str]:
+        done = subprocess.run([*CLI, "up", *args], capture_output=True, text=True, timeout=120, check=False)
+        assert (done.stdout, "Traceback" in done.stderr) == ("", False)
+        return done.returncode, done.stderr.splitlines()[-1]
+
+    code, said = up("--port", "0", "--data", str(stack.folder))
+    assert (code, "--data names another folder" in said) == (1, True)
+    code, said = up("--port", stack.grpc.rpartition(":")[2], "--data", str(tmp_path))
+    assert (code, f"CROUPIER_GRPC_PORT: {stack.grpc} cannot be listened on" in said) == (1, True)
+
+
 @awaited
 async def test_health_turns_before_the_service_goes(stack: Stack) -> None:
     """Whoever watches sees NOT_SERVING while calls in flight still get their answers."""

@@ -138,3 +138,15 @@ def test_an_option_of_a_game_is_read_and_refused_alike_by_all_commands(command, 
 
 def test_a_folder_without_scenarios_is_no_success(tmp_path):
     assert asked("scenario", str(tmp_path)) == (2, f"croupier: there is no scenario (*.json) under {tmp_path}\n")
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")
+def test_what_a_stack_keeps_in_a_checkout_is_not_for_git():
+    """Its keys, above all."""
+    ignored = subprocess.run(
+        ["git", "check-ignore", ".croupier/token_key.secret", "journals/x.jsonl"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    assert ignored.stdout.splitlines() == [b".croupier/token_key.secret", b"journals/x.jsonl"]

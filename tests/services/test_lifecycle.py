@@ -17,6 +17,7 @@ from services.auth.nats_jwt import new_account_seed
 from services.lifecycle import Lifecycle
 from services.local import free_port
 from services.metrics import Metrics
+from services.settings import SettingsError
 from tests.services.front import in_loop, settings_for, until
 from tests.services.guard import GUARD
 
@@ -77,7 +78,10 @@ async def test_a_port_for_metrics_that_is_taken_leaves_nothing_open(redis_url, n
             opened.append(await life.bus())
             life.show_metrics()
 
-    with Metrics().serve("127.0.0.1", 0) as other, pytest.raises(OSError, match="in use"):
+    with (
+        Metrics().serve("127.0.0.1", 0) as other,
+        pytest.raises(SettingsError, match=r"CROUPIER_METRICS_PORT: .*in use"),
+    ):
         await start(other.port)
     assert [bus.connected for bus in opened] == [False]
 

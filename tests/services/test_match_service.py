@@ -179,7 +179,9 @@ def test_an_address_that_is_taken_is_an_error(settings):
     async def run():
         async with serving(settings) as served:
             taken = settings.model_copy(update={"grpc_port": served.port})
-            with pytest.raises(RuntimeError):
+            with pytest.raises(
+                SettingsError, match=rf"CROUPIER_GRPC_PORT: 127\.0\.0\.1:{served.port} cannot be listened on"
+            ):
                 await serve(taken, lambda _: None)
 
     asyncio.run(run())
