@@ -14,8 +14,8 @@ from services.metrics import Metrics
 from services.settings import Settings
 from services.store.keys import ended_key, journal_key
 from tests.services.ended import in_redis
+from tests.services.match.called import join, move, started, view
 from tests.services.match_front import Served, playing, reason, refused, settings_for, timos, until
-from tests.services.test_match_calls import join, move, started, view
 
 
 @pytest.fixture

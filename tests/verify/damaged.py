@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine import journal
-from tests.engine.test_audit import Lines, chained
+from tests.engine.tampered import Lines, chained
 
 HISTORIES = Path(__file__).parents[1] / "histories"
 GAMES = sorted({file.stem.rpartition("_")[0] for file in HISTORIES.glob("*_1.jsonl")})

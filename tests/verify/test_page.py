@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from engine import journal, registry
 from engine.audit import FIELDS, audit
-from tests.engine.test_audit import ANCHOR, LINES, TAMPERS, chained
+from tests.engine.tampered import ANCHOR, LINES, TAMPERS, chained
 from tests.verify.damaged import GAMES, forged_journals
 from tests.verify.javascript import VERIFIER
 

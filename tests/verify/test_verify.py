@@ -17,7 +17,7 @@ from engine.game import encode
 from engine.journal import Created, SeatPlan
 from engine.match import Match
 from tests.engine.hard import let_computers_move
-from tests.engine.test_audit import ANCHOR, LINES, SEED, TAMPERS, chained
+from tests.engine.tampered import ANCHOR, LINES, SEED, TAMPERS, chained
 from tests.histories.record import Table, other_options
 from tests.verify.damaged import GAMES, forged_journals, shortest
 from tests.verify.javascript import FOLDER, NODE, VERIFIER, ask, needs_node, verdicts

@@ -12,71 +12,20 @@ from croupier.v1 import match_service_pb2 as pb
 from engine import journal
 from engine.match import load as fold
 from services.commands import Kick, match_id
-from services.match import lobby
-from services.match.past import rematch_id
-from services.settings import Settings
 from services.wire import move_from_json
 from tests.engine.hard import HardBot
-from tests.services.match_front import OPERATOR, Served, playing, reason, refused, secret, serving, settings_for, timos
-
-
-@pytest.fixture
-def settings(redis_url: str, nats_url: str) -> Settings:
-    return settings_for(redis_url, nats_url)
-
-
-async def join(served: Served, match: str, name: str = "Änne", **fields) -> pb.JoinMatchResponse:
-    fields.setdefault("request_id", secret())
-    return await served.stub.JoinMatch(pb.JoinMatchRequest(match=match, name=name, **fields))
-
-
-Seats = list[pb.JoinMatchResponse]
-
-
-async def started(served: Served, seats: int = 2, **fields) -> tuple[pb.CreateMatchResponse, Seats]:
-    created = await served.stub.CreateMatch(timos(seats=seats, **fields))
-    return created, [await join(served, created.match, f"seat {n}") for n in range(seats)]
-
-
-async def view(served: Served, token: str, **fields):
-    return (await served.stub.GetView(pb.GetViewRequest(token=token, **fields))).view
-
-
-def first_move(view) -> pb.SubmitMoveRequest:
-    """The seat's first legal move as a request without its token."""
-    kind = view.WhichOneof("game")
-    legal = getattr(view, kind).legal[0]
-    request = pb.SubmitMoveRequest(prompt=view.prompt)
-    getattr(request.move, kind).CopyFrom(legal)
-    return request
-
-
-async def move(served: Served, seat: pb.JoinMatchResponse) -> int:
-    """Make the first legal move of a seat that is on turn."""
-    request = first_move(await view(served, seat.token))
-    request.token = seat.token
-    return (await served.stub.SubmitMove(request)).version
-
-
-async def play_out(served: Served, seats: Seats) -> None:
-    """Play first legal moves until the match ends."""
-    now = await view(served, seats[0].token)
-    while now.status == "running":
-        await move(served, seats[now.to_act[0]])
-        now = await view(served, seats[0].token)
-
-
-async def aborted(served: Served, match: str) -> None:
-    await served.stub.AbortMatch(
-        pb.AbortMatchRequest(match=match, reason="enough"), metadata=(("authorization", f"Bearer {OPERATOR}"),)
-    )
-
-
-def with_operator(redis_url: str, nats_url: str) -> Settings:
-    return settings_for(redis_url, nats_url, operator_key=OPERATOR)
-
-
-AS_OPERATOR = (("authorization", f"Bearer {OPERATOR}"),)
+from tests.services.match.called import (
+    AS_OPERATOR,
+    aborted,
+    first_move,
+    join,
+    move,
+    play_out,
+    started,
+    view,
+    with_operator,
+)
+from tests.services.match_front import OPERATOR, playing, reason, refused, secret, serving, settings_for, timos
 
 
 def test_the_catalogue_lists_the_games_by_name_or_just_one(settings):
@@ -428,194 +377,6 @@ def test_without_an_operator_nobody_aborts(settings):
             assert await reason(served.stub.AbortMatch(abort, metadata=AS_OPERATOR)) == "NOT_OPERATOR"
 
     asyncio.run(run())
-
-
-# --- the match after the match -----------------------------------------------------------------------------------
-
-
-def test_everybody_finds_the_same_rematch_on_his_old_seat(redis_url, nats_url):
-    async def run():
-        async with playing(with_operator(redis_url, nats_url)) as served:
-            created = await served.stub.CreateMatch(timos(clock_ms=5000), metadata=AS_OPERATOR)
-            seats = [await join(served, created.match, name) for name in ("Änne", "Bo")]
-            rematch = served.stub.Rematch
-            early = pb.RematchRequest(token=seats[1].token, request_id=secret())
-            assert await reason(rematch(early)) == "MATCH_RUNNING"
-            await aborted(served, created.match)
-            identity = secret()
-            first = await rematch(pb.RematchRequest(token=seats[1].token, request_id=identity))
-            assert first.match == rematch_id(created.match, 4)
-            assert (first.seat, first.view.seats[1].name) == (1, "Bo")
-            assert first.view.options == created.view.options
-            assert (first.view.clock, first.view.rules) == (5000, created.view.rules)
-            assert first.HasField("host_token")
-            again = await rematch(pb.RematchRequest(token=seats[1].token, request_id=identity))
-            assert (again.match, again.seat, again.tenure) == (first.match, first.seat, first.tenure)
-            assert again.host_token, "an answer that was lost takes no host along"
-            second = await rematch(pb.RematchRequest(token=seats[0].token, request_id=secret()))
-            assert (second.match, second.seat, second.view.status) == (first.match, 0, "running")
-            assert not second.HasField("host_token")
-            await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=second.token))
-
-    asyncio.run(run())
-
-
-def test_who_finds_his_seat_taken_gets_another_also_when_he_asks_again(redis_url, nats_url):
-    async def run():
-        async with playing(with_operator(redis_url, nats_url)) as served:
-            created = await served.stub.CreateMatch(timos(seats=3), metadata=AS_OPERATOR)
-            seats = [await join(served, created.match, f"seat {n}") for n in range(3)]
-            await aborted(served, created.match)
-            first = await served.stub.Rematch(pb.RematchRequest(token=seats[0].token, request_id=secret()))
-            await join(served, first.match, "a stranger", seat=1)
-            identity = secret()
-            moved = await served.stub.Rematch(pb.RematchRequest(token=seats[1].token, request_id=identity))
-            assert moved.seat == 2
-            again = await served.stub.Rematch(pb.RematchRequest(token=seats[1].token, request_id=identity))
-            assert (again.seat, again.tenure) == (moved.seat, moved.tenure)
-            late = pb.RematchRequest(token=seats[2].token, request_id=secret())
-            assert await reason(served.stub.Rematch(late)) == "MATCH_STARTED"
-
-    asyncio.run(run())
-
-
-def test_who_has_left_has_no_rematch(redis_url, nats_url):
-    async def run():
-        async with playing(with_operator(redis_url, nats_url)) as served:
-            created = await served.stub.CreateMatch(timos(), metadata=AS_OPERATOR)
-            seat = await join(served, created.match)
-            await served.stub.LeaveMatch(pb.LeaveMatchRequest(token=seat.token))
-            await aborted(served, created.match)
-            rematch = pb.RematchRequest(token=seat.token, request_id=secret())
-            assert await reason(served.stub.Rematch(rematch)) == "NOT_YOUR_SEAT"
-            assert await reason(served.stub.Rematch(pb.RematchRequest(token="x", request_id=secret()))) == "BAD_TOKEN"
-
-    asyncio.run(run())
-
-
-# --- the list of open matches ------------------------------------------------------------------------------------
-
-
-async def pages(served: Served, **fields) -> list[list[pb.MatchSummary]]:
-    found, token = [], ""
-    while True:
-        page = await served.stub.ListMatches(pb.ListMatchesRequest(page_token=token, **fields))
-        found.append(list(page.matches))
-        token = page.next_page_token
-        if not token:
-            return found
-
-
-def test_every_open_match_is_on_one_page_and_only_one(settings):
-    async def run():
-        async with playing(settings) as served:
-            made = [(await served.stub.CreateMatch(timos())).match for _ in range(11)]
-            found = await pages(served, page_size=4)
-            assert [len(page) for page in found] == [4, 4, 3]
-            assert [summary.match for page in found for summary in page] == sorted(made)
-            for _ in range(2):
-                await join(served, made[0])
-            assert made[0] not in [summary.match for page in await pages(served) for summary in page]
-
-    asyncio.run(run())
-
-
-def test_a_page_reads_no_partition_that_it_does_not_need(settings):
-    async def run():
-        async with playing(settings) as served:
-            made = sorted([(await served.stub.CreateMatch(timos())).match for _ in range(12)])
-            read = []
-            lobby = served.store.lobby
-
-            async def counted(partition: int):
-                read.append(partition)
-                return await lobby(partition)
-
-            served.store.lobby = counted
-            first = int(made[0][:3])
-            page = await served.stub.ListMatches(pb.ListMatchesRequest(page_size=1))
-            assert read[-1] <= int(made[1][:3])
-            assert page.next_page_token
-            read.clear()
-            await served.stub.ListMatches(pb.ListMatchesRequest(page_size=1, page_token=made[-2]))
-            assert min(read) == int(made[-2][:3]) >= first
-
-    asyncio.run(run())
-
-
-def test_a_page_ends_after_so_many_matches_that_nobody_is_shown_and_names_none_of_them(settings, monkeypatch):
-    monkeypatch.setattr(lobby, "LOOKED_AT", 2)
-
-    async def run():
-        async with playing(settings) as served:
-            hidden = {(await served.stub.CreateMatch(timos(private=True))).match for _ in range(12)}
-            made = [(await served.stub.CreateMatch(timos())).match for _ in range(5)]
-            read: list[dict[str, bytes]] = []
-            asked: list[int] = []
-            whole = served.store.lobby
-
-            async def counted(partition: int):
-                asked.append(partition)
-                read.append(await whole(partition))
-                return read[-1]
-
-            served.store.lobby = counted
-            listed, token = [], ""
-            while True:
-                read.clear()
-                page = await served.stub.ListMatches(pb.ListMatchesRequest(page_token=token))
-                listed += [summary.match for summary in page.matches]
-                assert len([match for part in read[:-1] for match in part if match > token]) < 2
-                token = page.next_page_token
-                assert token not in hidden
-                if not token:
-                    break
-            assert listed == sorted(made)
-            assert asked == list(range(settings.partitions))
-
-    asyncio.run(run())
-
-
-def test_filters_must_all_hold(settings):
-    async def run():
-        async with playing(settings) as served:
-            slow = (await served.stub.CreateMatch(timos(clock_ms=60_000))).match
-            fast = (await served.stub.CreateMatch(timos(seats=4, clock_ms=2000))).match
-            free = (await served.stub.CreateMatch(timos(seats=4))).match
-            await join(served, free, "Änne")
-
-            async def found(**fields) -> set[str]:
-                return {summary.match for page in await pages(served, **fields) for summary in page}
-
-            assert await found() == {slow, fast, free}
-            assert await found(game="timos_twist") == {slow, fast, free}
-            assert await found(game="bombenziehen") == set()
-            assert await found(rules="timos_twist/1", min_open_seats=3) == {fast, free}
-            assert await found(min_open_seats=4) == {fast}
-            assert await found(min_clock_ms=3000) == {slow, free}
-            assert await found(max_clock_ms=60_000) == {slow, fast}
-            assert await found(min_clock_ms=3000, max_clock_ms=60_000) == {slow}
-            assert await found(match=free) == {free}
-            assert await found(match=free, game="bombenziehen") == set()
-            assert await found(match="nonsense") == set()
-            ((summary,),) = await pages(served, match=free)
-            assert summary.seats[0].name == "Änne"
-            assert summary.options.timos_twist.target == 50
-            assert not summary.HasField("clock_ms")
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize("fields", [{"page_size": -1}, {"page_token": "x"}, {"page_token": "999" + "a" * 22}])
-def test_a_page_that_cannot_be_is_refused(settings, fields):
-    async def run():
-        async with serving(settings) as served:
-            assert await reason(served.stub.ListMatches(pb.ListMatchesRequest(**fields))) == "MALFORMED_REQUEST"
-
-    asyncio.run(run())
-
-
-# --- when something is missing -----------------------------------------------------------------------------------
 
 
 def test_without_an_owner_views_are_unavailable_and_commands_unknown(settings):
