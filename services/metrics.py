@@ -23,6 +23,7 @@ BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 # A counter that is not shown before it has counted once has grown by nothing, says Prometheus. Alerts look at these.
 LEASE_CHANGES = ("taken", "given_back", "lost")
+NOT_OPENED = ("seed_key", "rules")
 ARCHIVE_FAILURES = ("unfit", "unverified", "changed", "storage")
 
 
@@ -74,6 +75,13 @@ class Metrics:
         for reason in TROUBLES:
             self.store_failures.labels(reason)
         self.replay_mismatches = self._counter("replay_mismatches", "Journals that did not replay to their digests.")
+        self.matches_not_opened = self._counter(
+            "matches_not_opened",
+            "Times that a worker lacked what a match needs: seed_key (the key of its seed), rules (their version).",
+            "reason",
+        )
+        for reason in NOT_OPENED:
+            self.matches_not_opened.labels(reason)
         self.internal_errors = self._counter("internal_errors", "Exceptions while deciding a command.")
         self.nats_logins = self._counter("nats_logins", "Connections to NATS asked about, by result.", "result")
         self.clock_moves = self._counter("clock_moves", "Moves made by the clock.")

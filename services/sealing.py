@@ -23,6 +23,10 @@ class SealError(Exception):
     """A sealed seed does not open: its key is not among the settings', or it is not what was sealed."""
 
 
+class UnknownKey(SealError):
+    """A seed was sealed with a key that the settings do not have. Nothing is wrong with it."""
+
+
 class Sealer:
     """Seals and opens with one or two keys of 32 bytes; nothing is kept between calls."""
 
@@ -43,10 +47,10 @@ class Sealer:
         return self._first + nonce + self._ciphers[self._first].encrypt(nonce, seed, _bound(match))
 
     def open(self, match: str, sealed: bytes) -> bytes:
-        """Return the seed that was sealed for this match. Raises SealError, which tells nothing of it."""
+        """Return the seed that was sealed for this match. Raises SealError, which tells nothing of it; UnknownKey."""
         cipher = self._ciphers.get(sealed[:KEY_ID])
         if cipher is None:
-            raise SealError(
+            raise UnknownKey(
                 f"the seed of {match} was sealed with the key {sealed[:KEY_ID].hex()}; the settings have "
                 f"{' and '.join(sorted(known.hex() for known in self._ciphers))}"
             )

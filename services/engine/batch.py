@@ -33,6 +33,8 @@ class Group:
     held: Held
     items: list[Item] = field(default_factory=list)
     live: Live | None = None
+    shut: str = ""
+    """Why the match cannot be brought into memory by this worker, although nothing may be wrong with it."""
     receipts: list[tuple[Item, Receipt]] = field(default_factory=list)
     again: list[Message] = field(default_factory=list)
     """Views of entries that were committed before, but may not have been published."""

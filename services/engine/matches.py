@@ -11,14 +11,14 @@ from collections.abc import Sequence
 import structlog
 
 from engine.game import encode
-from engine.refusals import Internal
+from engine.refusals import Internal, UnknownGame
 from services.commands import Envelope, Receipt, Submit, pack, partition_of
 from services.engine.batch import Counted, Group, Item, Outcome
 from services.engine.leases import Leases
 from services.engine.live import Limits, Live, Message
 from services.engine.thinkers import Thinkers
 from services.metrics import Metrics
-from services.sealing import Sealer
+from services.sealing import Sealer, UnknownKey
 from services.settings import Settings
 from services.signatures import signer
 from services.store import Store
@@ -77,18 +77,26 @@ class Matches:
     async def load(self, groups: Sequence[Group]) -> None:
         """Bring the matches of groups into memory: `live` of each. One that does not replay is left without.
 
+        So is one whose seed or rules only another worker has, with `shut`: an operator can change that.
+
         Raises what Redis raises.
         """
         cold = [group for group in groups if not self._knows(group)]
         if cold:
             for group, recorded in zip(cold, await self._store.load([g.match for g in cold]), strict=True):
                 self._cache.pop(group.match, None)
+                group.shut = ""
                 again = any(item.redelivered or item.member for item in group.items)
                 try:
                     seed = recorded.seed and self._sealer.open(group.match, recorded.seed)
                     live = Live.empty(seed, self._limits, self._sign)
                     for _ in live.folding(recorded, with_views=again):
                         await asyncio.sleep(0)
+                except (UnknownKey, UnknownGame) as error:
+                    group.shut = "seed_key" if isinstance(error, UnknownKey) else "rules"
+                    self._metrics.matches_not_opened.labels(group.shut).inc()
+                    log.error("match_not_opened", match=group.match, reason=group.shut, error=error)  # noqa: TRY400 - where it was raised says nothing
+                    continue
                 except Exception:
                     self._metrics.replay_mismatches.inc()
                     log.exception("journal_does_not_replay", match=group.match)
@@ -149,7 +157,9 @@ class Matches:
             self._fire(group, item, now, poisoned=poisoned)
             return
         number, at = item.envelope.id, item.delivery.at
-        if poisoned or live is None:
+        if group.shut:
+            receipt = Receipt(number, None, "NO_OWNER", "no worker can open this match at the moment", appended=False)
+        elif poisoned or live is None:
             refusal = Internal("the server failed on this command; it had no effect")
             receipt = Receipt(number, None, refusal.reason, refusal.detail, appended=False)
         else:

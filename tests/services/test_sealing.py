@@ -169,7 +169,9 @@ async def test_under_a_foreign_key_a_match_is_refused_and_unharmed(redis_url, na
         _, move = await front.next_move(seats)
         await first.stop()
         wrong = await front.owner(seed_key=SecretStr("0" * 64))
-        assert await front.refused(move) == "INTERNAL"
+        assert await front.refused(move) == "NO_OWNER", "which a client tries again"
+        assert wrong.count("matches_not_opened_total", reason="seed_key") >= 1
+        assert wrong.count("replay_mismatches_total") == 0, "there is nothing wrong with the journal"
         await wrong.stop()
         await front.owner()
         await front.done(move)
