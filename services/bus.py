@@ -206,6 +206,8 @@ class Subscription:
         self.handler = handler
         self.client: Client | None = None
         self.on_client: ClientSubscription | None = None
+        self.settling: asyncio.Task[None] | None = None
+        self.unwanted = False
 
 
 class Bus:
@@ -399,14 +401,27 @@ class Bus:
     async def subscribe(self, subject: str, handler: Handler, queue: str = "") -> Subscription:
         """Call `handler` for each message, in order; with a connection the server knows of it on return.
 
-        Those who name the same `queue` share the messages.
+        Those who name the same `queue` share the messages. Whoever is cancelled meanwhile leaves no subscription behind.
         """
         subscription = Subscription(subject, handler, queue)
         self._subscriptions.append(subscription)
+        # In a task: cut off in the middle, nats-py would go on listening to what nobody knows to end.
+        settling = subscription.settling = asyncio.create_task(self._settle(subscription))
+        try:
+            await asyncio.shield(settling)
+        except asyncio.CancelledError:
+            subscription.unwanted = True
+            if settling.done():
+                await self.unsubscribe(subscription)
+            raise
+        return subscription
+
+    async def _settle(self, subscription: Subscription) -> None:
         with contextlib.suppress(NatsError, OSError):
             await self._attach(subscription)
             await self._flush()
-        return subscription
+        if subscription.unwanted:
+            await self.unsubscribe(subscription)
 
     async def unsubscribe(self, subscription: Subscription) -> None:
         """Stop a subscription; harmless without a connection."""
@@ -417,6 +432,8 @@ class Bus:
 
     async def request(self, subject: str, data: bytes, timeout: float) -> bytes:  # noqa: ASYNC109 - nats-py's parameter
         """Return the first answer within `timeout` seconds. Raises NoAnswer if none comes or NATS is away."""
+        if not self.connected:  # nats-py would remember a question that it could not send, for good
+            raise NoAnswer("no connection to NATS")
         try:
             answer = await self._client.request(subject, data, timeout=timeout)
         except (NoRespondersError, NatsError, TimeoutError, OSError) as error:

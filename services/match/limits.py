@@ -9,7 +9,7 @@ import asyncio
 import ipaddress
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -51,6 +51,8 @@ class Limits:
         self._pace = Pace(settings.address_rate)
         self._most_streams = settings.address_streams
         self._streams: Counter[str] = Counter()
+        self._most_arriving = settings.address_rate
+        self._arriving: Counter[str] = Counter()
 
     def call(self, peer: str) -> None:
         """Count a call. Raises Refused: RATE_LIMITED."""
@@ -63,17 +65,29 @@ class Limits:
     def stream(self, peer: str) -> Iterator[None]:
         """Count a stream while it is open. Raises Refused: RATE_LIMITED, OVERLOADED for too many at once."""
         self.call(peer)
-        address = address_of(peer)
-        if self._streams[address] >= self._most_streams:
-            detail = f"this address has {self._most_streams} streams open, and may have no more"
-            raise Refused("OVERLOADED", detail, retry_ms=1000)
-        self._streams[address] += 1
-        try:
+        with _one_more(self._streams, peer, self._most_streams, "streams open"):
             yield
-        finally:
-            self._streams[address] -= 1
-            if not self._streams[address]:
-                del self._streams[address]
+
+    def arriving(self, peer: str) -> AbstractContextManager[None]:
+        """Count a call while its request is not there. Raises Refused: OVERLOADED for too many at once.
+
+        There may be as many as the address may make in a second, which is what comes at once from who keeps to that.
+        """
+        return _one_more(self._arriving, peer, self._most_arriving, "calls open whose request has not come")
+
+
+@contextmanager
+def _one_more(counts: Counter[str], peer: str, most: int, what: str) -> Iterator[None]:
+    address = address_of(peer)
+    if counts[address] >= most:
+        raise Refused("OVERLOADED", f"this address has {most} {what}, and may have no more", retry_ms=1000)
+    counts[address] += 1
+    try:
+        yield
+    finally:
+        counts[address] -= 1
+        if not counts[address]:
+            del counts[address]
 
 
 class OpenMatches:

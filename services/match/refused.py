@@ -48,11 +48,15 @@ class Interrupted(Refused):
 
 
 class Unreadable:
-    """Stands for a request whose bytes are no message of its call."""
+    """Stands for a request whose bytes are no message of its call, or that never came."""
+
+    def __init__(self, detail: str = "these bytes are no message of this call") -> None:
+        """Stand for it, until somebody wants to read it."""
+        self._detail = detail
 
     def refuse(self) -> NoReturn:
         """Raise its Refused: MALFORMED_REQUEST."""
-        raise Refused("MALFORMED_REQUEST", "these bytes are no message of this call")
+        raise Refused("MALFORMED_REQUEST", self._detail)
 
 
 def guarded(server: grpc.aio.Server, change: Callable[[str, Handler], Handler]) -> Any:
@@ -77,9 +81,37 @@ class _Guarded:
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, changed),))
 
 
-def readable(_method: str, handler: Handler) -> Handler:
-    """Let requests that cannot be read end with a typed refusal, as all others do; gRPC would say but UNKNOWN."""
-    return handler._replace(request_deserializer=_or_unreadable(handler.request_deserializer))
+def begun(counted: "Counted") -> Callable[[str, Handler], Handler]:
+    """Have calls counted from their first byte on, and let requests that cannot be read end with a typed refusal.
+
+    By itself gRPC tells of a call with one request only once that is there: whoever opens calls and sends none could
+    take all the room of the service without anybody having counted him. So such calls become ones that read their
+    request themselves. And it would say but UNKNOWN of bytes that are no message.
+    """
+
+    def change(method: str, handler: Handler) -> Handler:
+        read, write = _or_unreadable(handler.request_deserializer), handler.response_serializer
+        if handler.unary_unary is not None:
+            return grpc.stream_unary_rpc_method_handler(_reading(counted, handler.unary_unary, method), read, write)
+        if handler.unary_stream is not None:
+            return grpc.stream_stream_rpc_method_handler(_reading(counted, handler.unary_stream, method), read, write)
+        return handler._replace(request_deserializer=read)
+
+    return change
+
+
+def _reading(counted: "Counted", answer: Any, method: str) -> Any:
+    async def call(_requests: Any, context: Context) -> Any:
+        try:
+            with counted.limits.arriving(context.peer()):
+                request = await context.read()
+        except Refused as refused:
+            await _abort(counted.metrics, method, context, refused)
+        if request is grpc.aio.EOF:
+            request = Unreadable("the call came without its request")
+        return await answer(request, context)
+
+    return call
 
 
 def _or_unreadable(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
@@ -100,6 +132,9 @@ class Limits(Protocol):
 
     def stream(self, peer: str) -> AbstractContextManager[None]:
         """Count a stream while it is open. Raises Refused."""
+
+    def arriving(self, peer: str) -> AbstractContextManager[None]:
+        """Count a call while its request is not there. Raises Refused."""
 
 
 class Calls:
@@ -156,17 +191,20 @@ class Counted(Protocol):
 
 
 def limited(counted: Counted) -> Callable[[str, Handler], Handler]:
-    """Hold calls to the limits of an address: those of services that do not do so themselves, health and reflection."""
+    """Hold calls to the limits of an address: those of services that do not do so themselves, health and reflection.
+
+    On a stream of theirs each message counts as a call.
+    """
 
     def change(method: str, handler: Handler) -> Handler:
         kind = next(kind for kind in _KINDS if getattr(handler, kind) is not None)
-        answer = _limited(counted, getattr(handler, kind), method, one=kind in _UNARY)
+        answer = _limited(counted, getattr(handler, kind), method, one=kind in _UNARY, many=kind == "stream_stream")
         return handler._replace(**{kind: answer})
 
     return change
 
 
-def _limited(counted: Counted, answer: Any, method: str, *, one: bool) -> Any:
+def _limited(counted: Counted, answer: Any, method: str, *, one: bool, many: bool) -> Any:
     limits, metrics = counted.limits, counted.metrics
 
     @contextmanager
@@ -178,17 +216,30 @@ def _limited(counted: Counted, answer: Any, method: str, *, one: bool) -> Any:
             with limits.stream(peer):
                 yield
 
+    def checked(request: Any) -> Any:
+        if isinstance(request, Unreadable):
+            request.refuse()
+        return request
+
+    async def each(requests: AsyncIterator[Any], peer: str) -> AsyncIterator[Any]:
+        async for request in requests:
+            limits.call(peer)
+            yield checked(request)
+
+    def asked(request: Any, context: Context) -> Any:
+        return each(request, context.peer()) if many else checked(request)
+
     async def call(request: Any, context: Context) -> Any:
         try:
             with held(context.peer()):
-                return await answer(request, context)
+                return await answer(asked(request, context), context)
         except Refused as refused:
             await _abort(metrics, method, context, refused)
 
     async def generate(request: Any, context: Context) -> AsyncIterator[Any]:
         try:
             with held(context.peer()):
-                async for response in answer(request, context):
+                async for response in answer(asked(request, context), context):
                     yield response
         except Refused as refused:
             await _abort(metrics, method, context, refused)

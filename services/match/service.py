@@ -17,7 +17,7 @@ from services.commands import ANSWERS_TO_MATCH
 from services.lifecycle import Lifecycle, Ready
 from services.match.past import Past
 from services.match.receipts import Courier
-from services.match.refused import guarded, limited, readable
+from services.match.refused import begun, guarded, limited
 from services.match.servicer import MatchService
 from services.match.watch import Views
 from services.metrics import Metrics
@@ -26,6 +26,7 @@ from services.signatures import signer
 from services.store import Store
 from services.tokens import Tokens
 
+UNCOMPRESSED = 1 << grpc.Compression.NoCompression.value
 NAME = match_service_pb2.DESCRIPTOR.services_by_name["MatchService"].full_name
 LOOK_S = 0.5
 """How often it is looked whether Redis and NATS are there."""
@@ -66,6 +67,8 @@ class Front:
             options=[
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
+                # gRPC measures a message once it is unpacked: a quarter of a megabyte would become a quarter of a gigabyte.
+                ("grpc.compression_enabled_algorithms_bitset", UNCOMPRESSED),
                 # A peer that is gone without a word is noticed within two minutes; clients may ask as often as that.
                 ("grpc.keepalive_time_ms", 60_000),
                 ("grpc.keepalive_timeout_ms", 20_000),
@@ -73,8 +76,10 @@ class Front:
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
             ],
         )
-        match_service_pb2_grpc.add_MatchServiceServicer_to_server(self._service, guarded(self._server, readable))
-        others = guarded(self._server, limited(self._service))
+        counted = begun(self._service)
+        match_service_pb2_grpc.add_MatchServiceServicer_to_server(self._service, guarded(self._server, counted))
+        held = limited(self._service)
+        others = guarded(self._server, lambda method, handler: counted(method, held(method, handler)))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, others)
         shown = reflection.aio.ReflectionServicer((NAME, health.SERVICE_NAME, reflection.SERVICE_NAME))
         reflection_pb2_grpc.add_ServerReflectionServicer_to_server(shown, others)  # type: ignore[no-untyped-call]  # generated

@@ -371,9 +371,28 @@ async def test_a_question_without_a_connection_fails(server):
     bus = await Bus.connect(server.url, "test")
     server.kill()
     await until(lambda: not bus.connected)
-    with pytest.raises(NoAnswer):
-        await bus.request("t.a", b"", 0.2)
+    for _ in range(20):
+        with pytest.raises(NoAnswer):
+            await bus.request("t.a", b"", 0.2)
+    assert not bus._client._resp_map, "nothing is remembered of questions that were not asked"
     await bus.close()
+
+
+@pytest.mark.parametrize("turns", range(1, 6))
+@in_loop
+async def test_whoever_is_cancelled_while_he_subscribes_leaves_nothing_behind(server, turns):
+    """Wherever he waits just then, and also where the server answers late."""
+    async with Tap("127.0.0.1", server.port) as tap:
+        bus = await Bus.connect(f"nats://{tap.address}", "test")
+        subscribing = asyncio.create_task(bus.subscribe("t.a", None))
+        tap.open.clear()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        subscribing.cancel()
+        await asyncio.gather(subscribing, return_exceptions=True)
+        tap.open.set()
+        await until(lambda: not bus._subscriptions and not bus._client._subs)
+        await bus.close()
 
 
 @in_loop
