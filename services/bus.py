@@ -401,7 +401,7 @@ class Bus:
     async def subscribe(self, subject: str, handler: Handler, queue: str = "") -> Subscription:
         """Call `handler` for each message, in order; with a connection the server knows of it on return.
 
-        Those who name the same `queue` share the messages. Whoever is cancelled meanwhile leaves no subscription behind.
+        Those who name the same `queue` share the messages. Whoever is cancelled meanwhile leaves nothing behind.
         """
         subscription = Subscription(subject, handler, queue)
         self._subscriptions.append(subscription)

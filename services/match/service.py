@@ -67,7 +67,7 @@ class Front:
             options=[
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
-                # gRPC measures a message once it is unpacked: a quarter of a megabyte would become a quarter of a gigabyte.
+                # gRPC measures a message once it is unpacked: 1/4 MB would become 1/4 GB.
                 ("grpc.compression_enabled_algorithms_bitset", UNCOMPRESSED),
                 # A peer that is gone without a word is noticed within two minutes; clients may ask as often as that.
                 ("grpc.keepalive_time_ms", 60_000),
