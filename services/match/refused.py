@@ -107,7 +107,7 @@ def _reading(counted: "Counted", answer: Any, method: str) -> Any:
                 request = await context.read()
         except Refused as refused:
             await _abort(counted.metrics, method, context, refused)
-        if request is grpc.aio.EOF:
+        if request is grpc.aio.EOF:  # type: ignore[attr-defined]  # its types have forgotten it
             request = Unreadable("the call came without its request")
         return await answer(request, context)
 
