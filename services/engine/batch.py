@@ -1,7 +1,8 @@
 """What a batch of the worker holds: what is to be decided, match by match, and what follows once it is committed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from services.commands import Envelope, Receipt
 from services.engine.leases import Held
@@ -14,8 +15,7 @@ Counted = tuple[str, str | None, str]
 """What is counted of a command: its kind, for a move its game, and its result."""
 
 
-@dataclass(slots=True)
-class Item:
+class Item(Struct):
     """Something to decide: a command, a member of `due`, or what a computer player decided on one."""
 
     delivery: Delivery | None
@@ -25,37 +25,35 @@ class Item:
     decision: Decision | None = None
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """What a batch holds for one match, in order, and what was decided."""
 
     match: str
     held: Held
-    items: list[Item] = field(default_factory=list)
+    items: list[Item] = []
     live: Live | None = None
     shut: str = ""
     """Why the match cannot be brought into memory by this worker, although nothing may be wrong with it."""
-    receipts: list[tuple[Item, Receipt]] = field(default_factory=list)
-    again: list[Message] = field(default_factory=list)
+    receipts: list[tuple[Item, Receipt]] = []
+    again: list[Message] = []
     """Views of entries that were committed before, but may not have been published."""
-    settled: list[str] = field(default_factory=list)
+    settled: list[str] = []
     """Members of `due` that can go once everything is published."""
-    postponed: dict[str, int] = field(default_factory=dict)
-    poisoned: set[int] = field(default_factory=set)
+    postponed: dict[str, int] = {}
+    poisoned: set[int] = set()
     commit: Commit | None = None
     sent: int = 0
     """Views of versions below it are on their way, or have arrived."""
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Struct):
     """What a batch that is committed leaves to be published, and what to be done after that."""
 
     done: Sequence[Group]
-    messages: list[Message] = field(default_factory=list)
+    messages: list[Message] = []
     views: int = 0
-    refused: list[Delivery] = field(default_factory=list)
-    accepted: list[Delivery] = field(default_factory=list)
-    settled: dict[int, list[str]] = field(default_factory=dict)
+    refused: list[Delivery] = []
+    accepted: list[Delivery] = []
+    settled: dict[int, list[str]] = {}
     """By partition: members of `due` that can go."""
-    counts: dict[Counted, int] = field(default_factory=dict)
+    counts: dict[Counted, int] = {}

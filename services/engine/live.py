@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from weakref import WeakMethod
+from weakref import ref
 
 from msgspec import UNSET
 
@@ -120,11 +120,11 @@ class Live:
 
         What a worker drops is gone at once then, and not only when a collector looks for cycles.
         """
-        told = WeakMethod(self._appended)
+        told = ref(self)
 
         def appended(line: Line) -> None:
             if live := told():
-                live(line)
+                live._appended(line)  # noqa: SLF001 - its own
 
         self.match.appended = appended
 
