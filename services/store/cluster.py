@@ -14,7 +14,7 @@ from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError,
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from services import tasks
-from services.store.exchange import IO_TIMEOUT_S, UNREACHABLE, Command, Exchange, reading
+from services.store.exchange import IO_TIMEOUT_S, UNREACHABLE, Command, Exchange, may_be_done, reading
 
 log = structlog.get_logger()
 
@@ -52,15 +52,20 @@ class ClusterExchange:
         self._nodes: list[Address] = []
         self._looking = asyncio.Lock()
         self._looks = 0
-        self._repeated = 0
         self._watches: dict[str, tuple[Address, asyncio.Task[None]]] = {}
 
     async def __call__(
-        self, commands: Sequence[Command], timeout_s: float = IO_TIMEOUT_S, *, confirm: Command | None = None
+        self,
+        commands: Sequence[Command],
+        timeout_s: float = IO_TIMEOUT_S,
+        *,
+        confirm: Command | None = None,
+        repeat: bool = True,
     ) -> list[Any]:
         """Return the replies in the order of the commands; behind them one to `confirm` of each primary that did some.
 
-        A slot that has gone to another primary is followed there, also from one that is dead.
+        A slot that has gone to another primary is followed there, also from one that is dead; with `repeat` False only
+        if that one cannot have carried out the command.
         """
         if not self._slots:
             await self._look(self._looks, [])
@@ -75,7 +80,7 @@ class ClusterExchange:
                 address = asked.get(number) or self._slots.get(_slot(commands[number]))
                 parts.setdefault(address, []).append(number)
             answers = await asyncio.gather(*[
-                self._part(address, [(commands[number], number in asked) for number in numbers], timeout_s, confirm)
+                self._part(address, [(commands[at], at in asked) for at in numbers], timeout_s, confirm, repeat=repeat)
                 for address, numbers in parts.items()
             ])  # fmt: skip
             asked, again, failed = {}, [], {}
@@ -92,19 +97,17 @@ class ClusterExchange:
                     elif isinstance(reply, UNREACHABLE):
                         failed[number] = address
             if failed:
-                self._repeated += 1
                 await self._look(looks, failed.values())
-                again += [number for number, at in failed.items() if self._slots.get(_slot(commands[number])) != at]
+                again += [
+                    number
+                    for number, at in failed.items()
+                    if self._slots.get(_slot(commands[number])) != at and (repeat or not may_be_done(replies[number]))
+                ]
             if not again:
                 break
             waiting = sorted(again)
             await asyncio.sleep(HOP_PAUSE_S * hop)
         return replies + confirmations
-
-    @property
-    def repeated(self) -> int:
-        """As `Exchange.repeated`; another number also after nodes have gone."""
-        return self._repeated + sum(exchange.repeated for exchange in self._exchanges.values())
 
     async def _part(
         self,
@@ -112,6 +115,8 @@ class ClusterExchange:
         commands: Sequence[tuple[Command, bool]],
         timeout_s: float,
         confirm: Command | None = None,
+        *,
+        repeat: bool = True,
     ) -> _Part:
         """Send commands to one primary; those marked are sent where a slot is just going, which must be said before."""
         if address is None:
@@ -120,7 +125,7 @@ class ClusterExchange:
         for command, asking in commands:
             sent += [("ASKING",), command] if asking else [command]
         try:
-            answers = await self._at(address)(sent, timeout_s, confirm=confirm)
+            answers = await self._at(address)(sent, timeout_s, confirm=confirm, repeat=repeat)
         except UNREACHABLE as error:
             return _Part([error] * len(commands), [])
         confirmation = [] if confirm is None else [answers.pop()]
@@ -170,7 +175,6 @@ class ClusterExchange:
         self._slots, self._nodes = slots, list(found)
         self._looks += 1
         for address in self._exchanges.keys() - {*found, *self._named}:
-            self._repeated += self._exchanges[address].repeated + 1
             await self._exchanges.pop(address).close()
 
     async def each(self, command: Command, timeout_s: float = IO_TIMEOUT_S) -> list[Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import hiredis
-from redis.exceptions import AskError, ClusterError, RedisError, ResponseError, TryAgainError
+from redis.exceptions import AskError, AuthenticationError, ClusterError, RedisError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -22,6 +22,15 @@ IO_TIMEOUT_S = 10.0
 
 UNREACHABLE = (RedisConnectionError, RedisTimeoutError, ClusterError, AskError, TryAgainError)
 """What the server that has a key answers, or does not, while it or its place in a cluster is away."""
+
+
+class NotSent(RedisConnectionError):
+    """There was no connection to send by, so Redis has done nothing of it."""
+
+
+def may_be_done(error: Exception) -> bool:
+    """Whether commands that ended in this error, one of UNREACHABLE, may have been carried out for all that."""
+    return isinstance(error, RedisConnectionError | RedisTimeoutError) and not isinstance(error, NotSent)
 
 
 def reading(after: Mapping[str, str], count: int, block_ms: int = 0) -> Command:
@@ -46,13 +55,11 @@ class _Link:
         """Return the replies to commands: all that came with one read in one go, without redis-py's way for each."""
         connection, reader = self._connection, self._replies
         if reader is None:
-            await connection.connect()
-            reader = self._replies = hiredis.Reader(
-                protocolError=RedisConnectionError,
-                replyError=connection._parser.parse_error,  # noqa: SLF001 - names the kind of error
-            )
-        await connection.send_packed_command(packed, check_health=False)
+            reader = await self._connected()
         stream: asyncio.StreamReader = connection._reader  # noqa: SLF001 - what the connection reads from
+        if stream.at_eof() or stream.exception() is not None:
+            raise NotSent("Redis has closed the connection")
+        await connection.send_packed_command(packed, check_health=False)
         replies: list[Any] = []
         while len(replies) < count:
             reply = reader.gets()
@@ -67,6 +74,20 @@ class _Link:
             reader.feed(data)
         return replies
 
+    async def _connected(self) -> hiredis.Reader:
+        """Connect. Raises NotSent, or AuthenticationError for one whom Redis does not let in."""
+        try:
+            await self._connection.connect()
+        except AuthenticationError:
+            raise
+        except (RedisConnectionError, RedisTimeoutError) as error:
+            raise NotSent(str(error)) from error
+        self._replies = hiredis.Reader(
+            protocolError=RedisConnectionError,
+            replyError=self._connection._parser.parse_error,  # noqa: SLF001 - names the kind of error
+        )
+        return self._replies
+
     async def close(self) -> None:
         await self._connection.disconnect(nowait=True)
 
@@ -78,17 +99,21 @@ class Exchange:
         """Connect with the first call; `connection` makes a redis-py connection that is not connected yet."""
         self._connection = connection
         self._idle: list[_Link] = []
-        self.repeated = 0
-        """How often commands were sent again that may have been done before."""
 
     async def __call__(
-        self, commands: Sequence[Command], timeout_s: float = IO_TIMEOUT_S, *, confirm: Command | None = None
+        self,
+        commands: Sequence[Command],
+        timeout_s: float = IO_TIMEOUT_S,
+        *,
+        confirm: Command | None = None,
+        repeat: bool = True,
     ) -> list[Any]:
         """Return the replies as Redis gave them, errors of single commands among them as `ResponseError`.
 
         `confirm` is sent behind the commands, on every connection that carried some: its replies stand behind theirs. A
         connection that turns out to be dead is replaced once and everything sent again, so commands must bear to be
-        repeated. Raises redis' ConnectionError and TimeoutError.
+        repeated; with `repeat` False that is done only if nothing of it can have reached Redis. Raises redis'
+        ConnectionError and TimeoutError, after which the commands may have been carried out.
         """
         if confirm is not None:
             commands = [*commands, confirm]
@@ -96,9 +121,10 @@ class Exchange:
         if self._idle:
             try:
                 return await self._once(self._idle.pop(), packed, len(commands), timeout_s)
-            except RedisConnectionError:
+            except RedisConnectionError as error:
                 await self.close()  # the others that lie idle will be as dead
-                self.repeated += 1
+                if not repeat and may_be_done(error):
+                    raise
         return await self._once(_Link(self._connection()), packed, len(commands), timeout_s)
 
     async def _once(self, link: _Link, packed: bytes, count: int, timeout_s: float) -> list[Any]:

@@ -65,21 +65,20 @@ class Intake:
     ) -> dict[int, int | None]:
         """Append commands to the intake, in order; return the length after it of the `measured` partitions' intakes.
 
-        None stands for a partition, measured or not, that cannot be reached: its commands may have been appended.
-        `refused` is filled with the errors of commands, by their place, that were certainly not appended since Redis is
-        full or cannot write its file; without it the first such error is raised, as any other is.
+        No command is appended twice: of two copies one could be refused and, after something else, the other accepted.
+        None stands for a partition, measured or not, that cannot be reached: its commands may have been appended, as
+        they may after any error. `refused` is filled with the errors of commands, by their place, that were certainly
+        not appended since Redis is full or cannot write its file; without it the first such error is raised.
         """
-        repeated = self._exchange.repeated
         commands: list[Command] = [
             ("XADD", moves_key(partition), "*", "c", pack(envelope)) for partition, envelope in envelopes
         ]
         commands += [("XLEN", moves_key(partition)) for partition in measured]
-        answers = await self._exchange(commands)
+        answers = await self._exchange(commands, repeat=False)
         lengths: dict[int, int | None] = dict(zip(measured, answers[len(envelopes) :], strict=True))
         for number, answer in enumerate(answers):
             if isinstance(answer, Exception):
-                certain = number < len(envelopes) and self._exchange.repeated == repeated
-                if refused is not None and certain and trouble(answer) in NO_ROOM:
+                if refused is not None and number < len(envelopes) and trouble(answer) in NO_ROOM:
                     refused[number] = answer
                     continue
                 if not isinstance(answer, UNREACHABLE):

@@ -12,6 +12,7 @@ from services.store.keys import moves_key
 from services.store.servers import StoreError, Unreachable
 from tests.clusters import RedisCluster, ask
 from tests.services.front import in_loop, intake, peek, settings_for, until
+from tests.services.store.losing import Losing
 from tests.services.store.opened import A, append, commit, lease_of, opened, reasons
 
 PARTITIONS = 12
@@ -92,6 +93,25 @@ class TestSlots:
             assert reasons(await store.intake.read([2], 0)) == sent
             end()
             assert reasons(await store.intake.read_pending([2])) == sent
+
+    @in_loop
+    async def test_a_command_whose_confirmation_is_lost_is_not_appended_to_the_next_primary(self, own_cluster):
+        """The slot goes there with what was appended; only what cannot have been carried out is sent there."""
+        primary = own_cluster.primary_of(moves_key(2))
+        async with Losing(primary.port).listening() as network, opened(own_cluster.url) as store:
+            cluster = store._servers.exchange
+            connection = cluster._connection
+            cluster._connection = lambda host, port: connection(host, network.port if port == primary.port else port)
+            await cluster.close()
+            cluster._exchanges.clear()
+            sent = await append(store, 2, 1)
+            network.lose(b"XADD", lambda: migrate(own_cluster, 2))
+            envelope = Envelope("s", 1, Abort(match_of(2), "lost"))
+            assert await store.intake.append([(2, envelope)]) == {2: None}
+            assert own_cluster.primary_of(moves_key(2)) is not primary
+            sent += ["lost", *await append(store, 2, 1)]
+            assert network.broken == 1
+            assert reasons(await store.intake.read([2], 0)) == sent
 
     @in_loop
     async def test_functions_that_one_primary_has_lost_are_loaded_there_again(self, redis_cluster, redis_cluster_url):

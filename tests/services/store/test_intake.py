@@ -3,11 +3,13 @@
 import asyncio
 
 import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from services.commands import Abort, Envelope
 from services.store.intake import Along
 from services.store.keys import moves_key
 from tests.services.front import in_loop, peek
+from tests.services.store.losing import Losing
 from tests.services.store.opened import MATCH, A, append, commit, lease_of, opened, reasons
 
 pytestmark = pytest.mark.containers
@@ -237,3 +239,28 @@ async def test_what_comes_due_anew_is_not_removed_by_what_was_settled_before(url
         await store.intake.acknowledge()
         assert await store.next_due([2]) == {2: 7}
         assert await store.due([2], 10, 10) == {2: ["b"]}
+
+
+@in_loop
+async def test_a_command_whose_confirmation_is_lost_is_not_appended_once_more(one_redis_url):
+    """Of two copies one could be refused, be told of, and the other be accepted after all."""
+    head, _, port = one_redis_url.removesuffix("/0").rpartition(":")
+    async with Losing(int(port)).listening() as network, opened(f"{head}:{network.port}/0") as store:
+        sent = await append(store, 2, 1)
+        network.lose(b"XADD")
+        with pytest.raises(RedisConnectionError):
+            await append(store, 2, 1)
+        sent += await append(store, 2, 1)
+        assert network.broken == 1
+        assert reasons(await store.intake.read([2], 0)) == [sent[0], sent[0], sent[1]]
+
+
+@in_loop
+async def test_a_connection_that_has_ended_before_costs_no_command(one_redis_url):
+    async with opened(one_redis_url) as store:
+        sent = await append(store, 2, 1)
+        async with opened(one_redis_url) as other:
+            await peek(other, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        await asyncio.sleep(0.05)  # the end of the connection is here
+        sent += await append(store, 2, 1)
+        assert reasons(await store.intake.read([2], 0)) == sent
