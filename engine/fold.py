@@ -408,7 +408,7 @@ class Fold:
         if body.seat not in range(len(self.seats)):
             raise Drift("seat", f"there is no seat {body.seat}")
         seat = self.seats[body.seat]
-        if seat.kind != HUMAN or seat.tenure != body.tenure or seat.left:
+        if seat.tenure != body.tenure or seat.left:
             raise Drift("tenure", f"seat {body.seat} is not held since {body.tenure}")
         if self.status == "lobby":
             self._set_seat(body.seat, Seat(OPEN))

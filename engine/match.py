@@ -255,7 +255,7 @@ class Match(Fold):
         if seat not in range(len(self.seats)):
             raise NotYourSeat(f"there is no seat {seat}", seat=seat)
         held = self.seats[seat]
-        if held.kind != HUMAN or held.tenure != tenure or held.left:
+        if held.tenure != tenure or held.left:
             raise NotYourSeat(f"the tenure {tenure} of seat {seat} has ended", seat=seat)
 
 

@@ -8,7 +8,22 @@ from engine import journal
 from engine.game import encode
 from engine.journal import Aborted, Created, Finished, SeatPlan
 from engine.match import Drift, Match
-from engine.refusals import BadOptions, BadSeats, MatchOver, Refusal, UnknownGame
+from engine.refusals import (
+    BadOptions,
+    BadSeats,
+    IllegalMove,
+    MalformedMove,
+    MalformedRequest,
+    MatchOver,
+    MatchStarted,
+    NotEnoughPlayers,
+    NotStarted,
+    NotYourSeat,
+    RequestReused,
+    SeatTaken,
+    StalePrompt,
+    UnknownGame,
+)
 from tests.engine.sent import TIMO, every_game, everything, request, send, tenure
 from tests.histories.record import Table
 from tests.laws.matches import attributes
@@ -17,51 +32,54 @@ from tests.laws.matches import attributes
 
 
 RUNNING_REFUSALS = {
-    "wrong tenure": lambda m, s: m.move(s, 99, m.prompts[s], b'{"draw":{}}', 9),
-    "stale": lambda m, s: send(m, s, 0, b'{"draw":{}}'),
-    "malformed": lambda m, s: send(m, s, m.prompts[s], b"[]"),
-    "nested": lambda m, s: send(m, s, m.prompts[s], b'{"play":' * 9000),
-    "illegal": lambda m, s: send(m, s, m.prompts[s], b'{"keep":{}}'),
-    "join": lambda m, s: m.join("Late", b"", "late", 9),
-    "reused request": lambda m, s: m.join("Other", b"", request("Bob"), 9),
-    "kick": lambda m, s: m.kick(s, None, 9),
-    "host leave": lambda m, s: m.leave(s, tenure(m, s), 9, "host"),
-    "foreign leave": lambda m, s: m.leave(s, 99, 9),
+    "wrong tenure": (NotYourSeat, lambda m, s: m.move(s, 99, m.prompts[s], b'{"draw":{}}', 9)),
+    "stale": (StalePrompt, lambda m, s: send(m, s, 0, b'{"draw":{}}')),
+    "malformed": (MalformedMove, lambda m, s: send(m, s, m.prompts[s], b"[]")),
+    "nested": (MalformedMove, lambda m, s: send(m, s, m.prompts[s], b'{"play":' * 9000)),
+    "illegal": (IllegalMove, lambda m, s: send(m, s, m.prompts[s], b'{"keep":{}}')),
+    "join": (MatchStarted, lambda m, s: m.join("Late", b"", "late", 9)),
+    "reused request": (RequestReused, lambda m, s: m.join("Other", b"", request("Bob"), 9)),
+    "kick": (MatchStarted, lambda m, s: m.kick(s, None, 9)),
+    "host leave": (MatchStarted, lambda m, s: m.leave(s, tenure(m, s), 9, "host")),
+    "foreign leave": (NotYourSeat, lambda m, s: m.leave(s, 99, 9)),
+    "leave no seat": (NotYourSeat, lambda m, s: m.leave(9, 0, 9)),
+    "move on no seat": (NotYourSeat, lambda m, s: m.move(-1, tenure(m, 1), m.prompts[1], b'{"draw":{}}', 9)),
 }
 
 
-@pytest.mark.parametrize("command", RUNNING_REFUSALS.values(), ids=RUNNING_REFUSALS.keys())
-def test_a_refused_command_changes_nothing_in_a_running_match(table, command):
+@pytest.mark.parametrize(("refusal", "command"), RUNNING_REFUSALS.values(), ids=RUNNING_REFUSALS.keys())
+def test_a_refused_command_names_its_reason_and_changes_nothing_in_a_running_match(table, refusal, command):
     match = table.match
     table.step()
     [seat] = match.to_act
     before = everything(match)
-    with pytest.raises(Refusal):
+    with pytest.raises(refusal):
         command(match, seat)
     assert everything(match) == before
 
 
 LOBBY_REFUSALS = {
-    "too few": lambda m: m.start(9),
-    "taken seat": lambda m: m.join("Late", b"", "late", 9, 0),
-    "no such seat": lambda m: m.join("Late", b"", "late", 9, 3),
-    "negative seat": lambda m: m.join("Late", b"", "late", 9, -1),
-    "reused request": lambda m: m.join("Kim", b"other seed", request("Kim"), 9),
-    "long name": lambda m: m.join("x" * 33, b"", "late", 9),
-    "bell": lambda m: m.join("\a", b"", "late", 9),
-    "long seed": lambda m: m.join("Late", bytes(65), "late", 9),
-    "kick nobody": lambda m: m.kick(1, None, 9),
-    "kick no seat": lambda m: m.kick(-1, None, 9),
-    "foreign leave": lambda m: m.leave(0, 99, 9),
-    "move": lambda m: m.move(0, 1, 1, b'{"draw":{}}', 9),
+    "too few": (NotEnoughPlayers, lambda m: m.start(9)),
+    "taken seat": (SeatTaken, lambda m: m.join("Late", b"", "late", 9, 0)),
+    "no such seat": (BadSeats, lambda m: m.join("Late", b"", "late", 9, 3)),
+    "negative seat": (BadSeats, lambda m: m.join("Late", b"", "late", 9, -1)),
+    "reused request": (RequestReused, lambda m: m.join("Kim", b"other seed", request("Kim"), 9)),
+    "long name": (MalformedRequest, lambda m: m.join("x" * 33, b"", "late", 9)),
+    "bell": (MalformedRequest, lambda m: m.join("\a", b"", "late", 9)),
+    "long seed": (MalformedRequest, lambda m: m.join("Late", bytes(65), "late", 9)),
+    "kick nobody": (NotYourSeat, lambda m: m.kick(1, None, 9)),
+    "kick no seat": (BadSeats, lambda m: m.kick(-1, None, 9)),
+    "kick beyond the seats": (BadSeats, lambda m: m.kick(3, None, 9)),
+    "foreign leave": (NotYourSeat, lambda m: m.leave(0, 99, 9)),
+    "move": (NotStarted, lambda m: m.move(0, 1, 1, b'{"draw":{}}', 9)),
 }
 
 
-@pytest.mark.parametrize("command", LOBBY_REFUSALS.values(), ids=LOBBY_REFUSALS.keys())
-def test_a_refused_command_changes_nothing_in_the_lobby(lobby, command):
+@pytest.mark.parametrize(("refusal", "command"), LOBBY_REFUSALS.values(), ids=LOBBY_REFUSALS.keys())
+def test_a_refused_command_names_its_reason_and_changes_nothing_in_the_lobby(lobby, refusal, command):
     lobby.join("Kim")
     before = everything(lobby.match)
-    with pytest.raises(Refusal):
+    with pytest.raises(refusal):
         command(lobby.match)
     assert everything(lobby.match) == before
 

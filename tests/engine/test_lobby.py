@@ -190,6 +190,43 @@ def test_a_decision_that_comes_too_late_changes_nothing():
     assert everything(match) == before
 
 
+def test_a_decision_for_one_turn_does_not_answer_the_next():
+    match = computers("open", "hard")
+    match.join("Kim", b"", "kim", 6)
+
+    def until_asked() -> None:
+        while match.to_act != (1,):
+            send(match, 0, match.prompts[0], some_move(match, 0))
+
+    until_asked()
+    question = match.question(1)
+    decided = bots.answer(question)
+    while match.prompts[1] == question.version or match.to_act != (1,):
+        let_computers_move(match)
+        until_asked()
+    before = everything(match)
+    assert match.bot_move(question, decided, match.at) == []
+    assert everything(match) == before
+
+
+def test_a_computer_that_owes_no_move_may_do_nothing():
+    """Here it may catch somebody who has one card left and has not said TIMO."""
+    match = computers("open", "open", "hard")
+    for name in ("Kim", "Lou"):
+        match.join(name, b"", name, 6)
+    while not match.is_asked(2) or 2 in match.to_act:
+        [seat] = match.to_act
+        if seat == 2:
+            match.time_out(2, match.prompts[2], match.at)
+            continue
+        moves = [TIMO.move_json.encode(move) for move in match.legal(seat)]
+        silent = [move for move in moves if b'"play"' in move and b"timo" not in move]
+        send(match, seat, match.prompts[seat], (silent or moves)[0])
+    before = everything(match)
+    assert match.bot_move(match.question(2), None, match.at) == []
+    assert everything(match) == before
+
+
 def test_a_decision_that_has_become_illegal_is_replaced_by_the_default_if_a_move_is_owed():
     match = computers("open", "hard")
     match.join("Kim", b"", "kim", 6)
@@ -237,6 +274,17 @@ def test_who_leaves_a_running_match_is_absent_for_good(table):
         match.join("Änne" if seat == 0 else "Bob", ("Änne" if seat == 0 else "Bob").encode(), request_of(seat), 9)
     table.time_out(seat)
     assert match.seats[seat].absent
+
+
+def test_the_host_kicks_nobody_from_a_running_match_not_even_who_has_left_it(table):
+    """Who asks to kick whoever sits there is not told of the leaving as if it had been his doing."""
+    match = table.match
+    seat = match.to_act[0]
+    table.leave(seat)
+    before = everything(match)
+    with pytest.raises(MatchStarted):
+        match.kick(seat, None, 9)
+    assert everything(match) == before
 
 
 def request_of(seat: int) -> str:

@@ -6,7 +6,7 @@ import pytest
 from engine.refusals import Refusal
 from services.commands import match_id
 from services.settings import SettingsError, load
-from services.tokens import NotOperator, Operators, SeatClaim, TokenExpired, Tokens, ViewClaim, key_id
+from services.tokens import BadToken, NotOperator, Operators, SeatClaim, TokenExpired, Tokens, ViewClaim, key_id
 
 KEY = "k" * 32
 OTHER = "j" * 32
@@ -96,12 +96,18 @@ def test_a_token_opens_nothing_but_its_role():
         written(seat="1"),
         written(seat=-1),
         written(tenure=None),
+        written(tenure=-1),
         written(tenure=1.0),
         written(game=None),
     ],
 )
 def test_any_other_text_is_a_bad_token(token: str):
     assert reason(tokens().seat, token) == "BAD_TOKEN"
+
+
+def test_a_call_without_a_token_is_told_that_it_has_none():
+    with pytest.raises(BadToken, match="missing"):
+        tokens().seat("")
 
 
 def test_a_token_given_out_in_the_future_is_a_bad_token():
