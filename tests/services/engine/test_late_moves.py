@@ -87,6 +87,7 @@ class TestClock:
     ):
         async with intake(redis_url, nats_url) as front:
             running = await front.owner()
+            running.stop_clocks()
             seats = await front.match(clock=300)
             mover, move = await front.next_move(seats)
             reads = running.store.before["read"] = Gate()
