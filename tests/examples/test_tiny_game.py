@@ -232,6 +232,25 @@ def test_the_laws_fail_for_a_game_of_which_they_are_not_told(installed: dict[str
     assert "a game needs a redeal" in output
 
 
+HEAP_LAWS = """
+from tests.laws.redeal import PLACES, REDEALS
+
+REDEALS["heap/1"] = lambda state, seat, rng: state
+PLACES["heap"] = ()
+"""
+
+
+def test_the_laws_hold_of_a_game_without_cards_and_secrets(tmp_path: Path):
+    """All but that it has files of its own, which it has not."""
+    path = install(tmp_path, "heap", {GROUP: {"heap": "heap:Heap"}}, (Path(__file__).with_name("heap.py")).read_text())
+    (path / "heap_laws.py").write_text(HEAP_LAWS)
+    laws = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "heap_laws", "tests/laws", "-k", "heap")
+    laws += ("--ignore", "tests/laws/test_completeness.py")
+    code, output = run(*laws, env={"PYTHONPATH": str(path)})
+    assert code == 0, output
+    assert " passed" in output
+
+
 # --- on the real stack -----------------------------------------------------------------------------------------------
 
 

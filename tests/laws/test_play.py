@@ -211,7 +211,23 @@ def _mutants(move: dict[str, dict[str, Any]], game: Any, rng: random.Random) -> 
         yield {other: fields}
         if other != name:
             yield {name: fields, other: {}}
-    values = (None, True, False, -1, 0, 1, 2, 9, 10**30, 1.0, "", "x", [], {}, rng.choice(game.cards).code)
+    values = (
+        None,
+        True,
+        False,
+        -1,
+        0,
+        1,
+        2,
+        9,
+        10**30,
+        1.0,
+        "",
+        "x",
+        [],
+        {},
+        *(card.code for card in rng.sample(game.cards, min(1, len(game.cards)))),
+    )
     for field, value in fields.items():
         yield {name: {key: fields[key] for key in fields if key != field}}
         for wrong in (*values, str(value), [value], {"value": value}):
