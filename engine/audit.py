@@ -306,16 +306,21 @@ def read_source(source: Source) -> Source:
     lines, anchor = tuple(journal.split(source.path.read_bytes())), source.anchor
     beside = source.path.with_suffix(ANCHOR_SUFFIX)
     if anchor is None and beside != source.path and beside.exists():
-        anchor = parse_hash(beside.read_text("ascii"))
+        try:
+            anchor = parse_hash(beside.read_text("ascii", errors="replace"))
+        except ValueError as error:
+            raise ValueError(f"the file with its last hash cannot be used: {error}") from None
     return source._replace(lines=lines, anchor=anchor)
 
 
 def parse_hash(text: str) -> bytes:
     """Return the 32 bytes of a last hash in hex. Raises ValueError."""
-    text = text.strip()
-    anchor = bytes.fromhex(text)
+    try:
+        anchor = bytes.fromhex(text.strip())
+    except ValueError:
+        anchor = b""
     if len(anchor) != len(journal.NO_HASH):
-        raise ValueError(f"a last hash has 64 hex digits, this has {len(text)} characters")
+        raise ValueError("a last hash is 64 hex digits")
     return anchor
 
 

@@ -95,6 +95,8 @@ def audit(
     operator = None if key is None else _key(key)
     if wrong := [path for path in reports or () if path.suffix not in PAGES]:
         asked_wrongly(f"--report {wrong[0]}: it is FILE.json or FILE.html")
+    for path in reports or ():
+        _check_writable(path)
     loud = not (quiet or as_json)
     with _explained(state):
         parts = journal_parts.named(paths or [], in_redis=in_redis)
@@ -124,6 +126,15 @@ def _json(found: audit_report.Report | impact_report.Report) -> str:
 PAGES: dict[str, Callable[[audit_report.Report], str]] = {".json": _json, ".html": page}
 
 
+def _check_writable(path: Path) -> None:
+    """End with why now, rather than after an audit of hours."""
+    try:
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        asked_wrongly(f"{path} cannot be written: {error.strerror}")
+
+
 def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
@@ -132,8 +143,8 @@ def _write(path: Path, text: str) -> None:
 
 
 def _anchor(option: str, given: str, parse: Callable[[str], bytes]) -> tuple[str, bytes]:
-    match, _, text = given.partition("=")
-    if not match:
+    match, equals, text = given.partition("=")
+    if not match or not equals:
         asked_wrongly(f"{option} {given}: it is MATCH=HEX")
     try:
         return match, parse(text)

@@ -43,7 +43,7 @@ def _private(settings: Settings) -> Ed25519PrivateKey | None:
 def read_key(given: str) -> Ed25519PublicKey:
     """Return the public key in 64 hex digits, or in a file that holds them. Raises ValueError."""
     try:
-        text = Path(given).read_text("ascii") if Path(given).is_file() else given
+        text = Path(given).read_text("ascii", errors="replace") if Path(given).is_file() else given
     except OSError as error:
         raise ValueError(f"{given} cannot be read: {error.strerror}") from None
     return Ed25519PublicKey.from_public_bytes(_bytes(text, _KEY_BYTES, "a public key"))
@@ -95,7 +95,9 @@ def _beside(name: str) -> bytes | None:
     if not name:
         return None
     path = Path(name).with_suffix(SIGNATURE_SUFFIX)
-    return read_signature(path.read_text("ascii")) if Path(name).is_file() and path.is_file() else None
+    if not (Path(name).is_file() and path.is_file()):
+        return None
+    return read_signature(path.read_text("ascii", errors="replace"))
 
 
 def _different(audited: Audited, field: str, detail: str) -> Audited:

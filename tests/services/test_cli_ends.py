@@ -15,6 +15,7 @@ from services.cli import app
 
 CLI = [sys.executable, "-m", "services"]
 ROOT = Path(__file__).parents[2]
+HISTORIES = ROOT / "tests" / "histories"
 NOBODY = "nats://127.0.0.1:1"
 
 # A module that the command line loads early, which says so and takes its time.
@@ -138,6 +139,40 @@ def test_an_option_of_a_game_is_read_and_refused_alike_by_all_commands(command, 
 
 def test_a_folder_without_scenarios_is_no_success(tmp_path):
     assert asked("scenario", str(tmp_path)) == (2, f"croupier: there is no scenario (*.json) under {tmp_path}\n")
+
+
+@pytest.mark.parametrize("content", [b"zz", b"\xff", b"", b"00" * 31])
+@pytest.mark.parametrize(
+    ("suffix", "args", "why"),
+    [
+        (".hash", (), "the file with its last hash cannot be used: a last hash is 64 hex digits"),
+        (
+            ".sig",
+            ("--key", "00" * 31 + "01"),
+            "the file with its signature cannot be used: a signature is 128 hex digits",
+        ),
+    ],
+)
+def test_what_lies_beside_a_journal_and_is_none_is_told_as_that(suffix, args, why, content, tmp_path):
+    (tmp_path / "one.jsonl").write_bytes((HISTORIES / "bombenziehen_1.jsonl").read_bytes())
+    (tmp_path / f"one{suffix}").write_bytes(content)
+    result = CliRunner().invoke(app, ["audit", str(tmp_path), *args])
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert why in result.stdout
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_audit(tmp_path):
+    """Nothing of the audit is on stdout."""
+    path = tmp_path / "no" / "report.json"
+    code, said = asked("audit", str(HISTORIES), "--report", str(path))
+    assert (code, said) == (2, f"croupier: {path} cannot be written: No such file or directory\n")
+
+
+def test_a_hash_without_its_match_is_told_as_that():
+    assert asked("audit", str(HISTORIES), "--hash", "00" * 32) == (
+        2,
+        f"croupier: --hash {'00' * 32}: it is MATCH=HEX\n",
+    )
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")

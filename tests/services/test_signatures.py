@@ -91,7 +91,8 @@ def test_a_signature_may_be_given_by_hand(alone):
     ("args", "said"),
     [
         (("--key", "12"), "a public key is 64 hex digits"),
-        (("--key", PUBLIC, "--signature", MATCH), "a signature is 128 hex digits"),
+        (("--key", PUBLIC, "--signature", MATCH), "it is MATCH=HEX"),
+        (("--key", PUBLIC, "--signature", f"{MATCH}=12"), "a signature is 128 hex digits"),
         (("--key", PUBLIC, "--signature", f"={SIGNATURE}"), "it is MATCH=HEX"),
         (("--signature", f"{MATCH}={SIGNATURE}"), "--key"),
     ],
