@@ -2,12 +2,15 @@
 
 import contextlib
 import json
+import os
 import random
 import re
 import secrets
 import shutil
 import socket
 import subprocess
+import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -100,24 +103,41 @@ def _program(
 
 
 def free_port() -> int:
-    """Return a port on which nobody listened a moment ago; another process may be faster to take it."""
+    """Return a port that nobody had a moment ago; another process may be faster to take it.
+
+    Ports of servers that are down for a while, to be started again, are not free.
+    """
     for port in random.SystemRandom().sample(_PORTS, 100):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            with contextlib.suppress(OSError):
-                probe.bind((LOOPBACK, port))
-                return port
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((LOOPBACK, port))
+            return port
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
 
 
 class _Server(LocalProcess):
-    """A server on loopback ports. Ports that were left open are chosen at the first start and kept from then on."""
+    """A server on loopback ports. Ports that were left open are chosen at the first start and kept from then on.
+
+    On Linux `free_port` gives them to nobody else, also while the server is down, for as long as this object is there.
+    """
 
     def __init__(self, name: str, folder: Path, ports: Mapping[str, int], *, start_timeout_s: float) -> None:
         super().__init__(name, folder, start_timeout_s=start_timeout_s)
         self._ports = dict(ports)
+        self._reserved: dict[int, weakref.finalize[[int], _Server]] = {}
+
+    def _reserve(self) -> None:
+        """Be bound to the ports without listening: a server may listen beside that, `free_port` passes them over."""
+        for port in set(self._ports.values()) - self._reserved.keys():
+            with contextlib.suppress(OSError), socket.socket() as bound:
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                bound.bind((LOOPBACK, port))
+                self._reserved[port] = weakref.finalize(self, os.close, bound.detach())
+
+    def _release(self) -> None:
+        while self._reserved:
+            self._reserved.popitem()[1]()
 
     def _port(self, purpose: str) -> int:
         if not self._ports[purpose]:
@@ -128,10 +148,14 @@ class _Server(LocalProcess):
         wanted = dict(self._ports)
         for attempt in range(PORT_ATTEMPTS):
             self._ports = {purpose: port or free_port() for purpose, port in wanted.items()}
+            if sys.platform == "linux":  # elsewhere nobody could listen there
+                self._reserve()
             try:
                 return super()._start()
             except StartError:
                 self.kill()
+                if self._ports != wanted:
+                    self._release()
                 self._ports = wanted
                 race_lost = "address already in use" in self.last_log_lines().lower()
                 if not race_lost or all(wanted.values()) or attempt == PORT_ATTEMPTS - 1:

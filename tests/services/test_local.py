@@ -163,6 +163,16 @@ class TestRedisServer:
                 assert server.port != other.getsockname()[1]
                 assert client.ping()
 
+    @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a port that is kept could not be listened on")
+    def test_its_port_is_nobody_elses_while_it_is_down(self, tmp_path, monkeypatch):
+        with RedisServer(tmp_path) as server:
+            server.kill()
+            monkeypatch.setattr(local, "_PORTS", [server.port] * 100)
+            assert free_port() != server.port
+            server.start()
+            with client_of(server) as client:
+                assert client.ping()
+
     def test_a_taken_port_that_was_asked_for_is_an_error_that_tells_why(self, tmp_path, redis_server):
         server = RedisServer(tmp_path, port=redis_server.port)
         with pytest.raises(
