@@ -3,7 +3,7 @@
 #   sh deploy/redis.sh redis-server --dir /data
 set -eu
 hashes=
-for role in MATCH ENGINE ARCHIVE OBSERVER; do
+for role in MATCH ENGINE ARCHIVE OBSERVER OPERATOR; do
   password=$(printenv "REDIS_${role}_PASSWORD") || password=
   if [ -z "$password" ]; then
     echo "REDIS_${role}_PASSWORD: is not set; put 32 or more random characters there" >&2

@@ -40,7 +40,8 @@ from tests.e2e.table import Api, api, awaited, begin, connected, until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 ROLES = ("match", "engine", "archive", "observer")
-PASSWORDS = {role: f"{role}-{'p&/$' * 8}" for role in ROLES}
+OPERATOR = "operator"
+PASSWORDS = {role: f"{role}-{'p&/$' * 8}" for role in (*ROLES, OPERATOR)}
 MATCH = "002" + "a" * 22
 FUNCTIONS = "#!lua name=croupier\nredis.register_function('croupier_commit', function() return 'OK' end)"
 FSYNC = Durability("fsync")
@@ -232,7 +233,25 @@ def test_all_else_is_refused(server: RedisServer, user: str) -> None:
     assert not allowed
 
 
-@pytest.mark.parametrize("name", [None, "default", "replica", *ROLES])
+def test_an_operator_sees_and_sets_the_server_and_reads_nothing_in_it(server: RedisServer) -> None:
+    asked = [
+        ("PING",), ("INFO", "persistence"), ("CONFIG", "GET", "maxmemory"), ("CONFIG", "SET", "maxmemory", "0"),
+        ("SLOWLOG", "GET"), ("LATENCY", "LATEST"), ("MEMORY", "STATS"), ("CLIENT", "LIST"), ("ACL", "LOG"),
+        ("BGREWRITEAOF",), ("BGSAVE",), ("LASTSAVE",),
+    ]  # fmt: skip
+    refused = [
+        ("GET", seed_key(MATCH)), ("XRANGE", journal_key(MATCH), "-", "+"), ("XRANGE", moves_key(2), "-", "+"),
+        ("SCAN", 0), ("SET", "other", 1), ("DUMP", seed_key(MATCH)), ("ACL", "SETUSER", "x", "on"), ("ACL", "LIST"), ("FLUSHALL",),
+        ("SHUTDOWN", "NOSAVE"), ("MONITOR",), ("REPLICAOF", "NO", "ONE"), ("EVAL", "return 1", 0),
+        ("FUNCTION", "FLUSH"), ("CONFIG", "REWRITE"), ("CONFIG", "RESETSTAT"), commit_by("me"), ("DEBUG", "SLEEP", 1), ("CLIENT", "KILL", "x"),
+    ]  # fmt: skip
+    with as_user(server, "admin") as admin:
+        said = {command: admin.execute_command("ACL", "DRYRUN", OPERATOR, *command) for command in asked + refused}
+    assert [command for command in asked if said[command] != b"OK"] == []
+    assert [command for command in refused if said[command] == b"OK"] == []
+
+
+@pytest.mark.parametrize("name", [None, "default", "replica", OPERATOR, *ROLES])
 def test_without_the_password_nobody_gets_in(server: RedisServer, name: str | None) -> None:
     password = None if name is None else "another"
     with (
