@@ -241,9 +241,11 @@ def test_an_operator_sees_and_sets_the_server_and_reads_nothing_in_it(server: Re
     ]  # fmt: skip
     refused = [
         ("GET", seed_key(MATCH)), ("XRANGE", journal_key(MATCH), "-", "+"), ("XRANGE", moves_key(2), "-", "+"),
-        ("SCAN", 0), ("SET", "other", 1), ("DUMP", seed_key(MATCH)), ("ACL", "SETUSER", "x", "on"), ("ACL", "LIST"), ("FLUSHALL",),
+        ("SCAN", 0), ("SET", "other", 1), ("DUMP", seed_key(MATCH)), ("ACL", "SETUSER", "x", "on"), ("ACL", "LIST"),
+        ("FLUSHALL",),
         ("SHUTDOWN", "NOSAVE"), ("MONITOR",), ("REPLICAOF", "NO", "ONE"), ("EVAL", "return 1", 0),
-        ("FUNCTION", "FLUSH"), ("CONFIG", "REWRITE"), ("CONFIG", "RESETSTAT"), commit_by("me"), ("DEBUG", "SLEEP", 1), ("CLIENT", "KILL", "x"),
+        ("FUNCTION", "FLUSH"), ("CONFIG", "REWRITE"), ("CONFIG", "RESETSTAT"), commit_by("me"), ("DEBUG", "SLEEP", 1),
+        ("CLIENT", "KILL", "x"),
     ]  # fmt: skip
     with as_user(server, "admin") as admin:
         said = {command: admin.execute_command("ACL", "DRYRUN", OPERATOR, *command) for command in asked + refused}
