@@ -1,7 +1,6 @@
 """A match service stripped to what a worker sees of it: commands go into the intake, receipts and views come back.
 
-Workers run in the test's own process, on real servers. `Store` and `Bus` come here with hooks before and after each
-call, so that a test can stop, kill or overtake a worker at exactly one point.
+Workers run in the test's own process, on real servers, with the store and the bus of `tests.services.hooked`.
 """
 
 import asyncio
@@ -10,7 +9,7 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -47,14 +46,12 @@ from services.store import Recorded, Store
 from services.store.keys import due_key, owner_key
 from services.store.leases import Lease
 from tests.services.guard import AS_ENGINE, AS_MATCH
+from tests.services.hooked import PATIENCE_S, Gate, HookedBus, HookedStore
 
 SEED_KEY = "5eed" * 16
-PATIENCE_S = 20
-"""For what has to happen; no test passes by waiting this long."""
 DAY_MS = 86_400_000
 NEVER = 1 << 50
 """A time (Unix ms) that does not come."""
-Hook = Callable[..., Awaitable[None]]
 _numbers = itertools.count(1)
 
 
@@ -90,64 +87,6 @@ async def until(met: Callable[[], Any], what: str = "") -> Any:
             if found:
                 return found
             await asyncio.sleep(0.005)
-
-
-class Hooked:
-    """Mixed into a store or bus: `before[name]` and `after[name]` are awaited around each call of that method.
-
-    The methods of a store's intake and leases are reached by their names, too.
-    """
-
-    before: dict[str, Hook]
-    after: dict[str, Hook]
-
-    def hooked(self) -> "Hooked":
-        self.before, self.after = {}, {}
-        for part in (self, getattr(self, "intake", None), getattr(self, "leases", None)):
-            for name in ("commit", "acknowledge", "read", "read_pending", "load", "holds", "publish", "renew", "due"):
-                if hasattr(part, name):
-                    setattr(part, name, self._around(name, getattr(part, name)))
-        return self
-
-    def _around(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        async def call(*args: Any, **kwargs: Any) -> Any:
-            if hook := self.before.get(name):
-                await hook(*args, **kwargs)
-            result = await method(*args, **kwargs)
-            if hook := self.after.get(name):
-                await hook(result)
-            return result
-
-        return call
-
-
-class HookedStore(Hooked, Store):
-    pass
-
-
-class HookedBus(Hooked, Bus):
-    pass
-
-
-class Gate:
-    """A hook that stops its caller: the test waits for `reached`, does what it wants, and opens."""
-
-    def __init__(self, *, when: Callable[..., bool] = lambda *_: True) -> None:
-        self.reached = asyncio.Event()
-        self._open = asyncio.Event()
-        self._when = when
-
-    async def __call__(self, *args: Any, **_: Any) -> None:
-        if self._when(*args):
-            self.reached.set()
-            await self._open.wait()
-
-    async def closed_on_somebody(self) -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            await self.reached.wait()
-
-    def open(self) -> None:
-        self._open.set()
 
 
 class Running:
