@@ -138,6 +138,8 @@ class NatsCluster(_Cluster[NatsServer]):
             )
             for number, port in enumerate(ports)
         )
+        for node, port in zip(self.nodes, ports, strict=True):
+            node._ports["route"] = port  # as little anybody else's while the node is down as its other ports
 
 
 def ask(node: RedisServer, *command: str | bytes | int) -> Any:
