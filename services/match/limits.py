@@ -65,22 +65,23 @@ class Limits:
     def stream(self, peer: str) -> Iterator[None]:
         """Count a stream while it is open. Raises Refused: RATE_LIMITED, OVERLOADED for too many at once."""
         self.call(peer)
-        with _one_more(self._streams, peer, self._most_streams, "streams open"):
+        with _one_more(self._streams, peer, self._most_streams, "OVERLOADED", "streams open"):
             yield
 
     def arriving(self, peer: str) -> AbstractContextManager[None]:
-        """Count a call while its request is not there. Raises Refused: OVERLOADED for too many at once.
+        """Count a call while its request is not there. Raises Refused: RATE_LIMITED for too many at once.
 
         There may be as many as the address may make in a second, which is what comes at once from who keeps to that.
         """
-        return _one_more(self._arriving, peer, self._most_arriving, "calls open whose request has not come")
+        what = "calls open whose request has not come"
+        return _one_more(self._arriving, peer, self._most_arriving, "RATE_LIMITED", what)
 
 
 @contextmanager
-def _one_more(counts: Counter[str], peer: str, most: int, what: str) -> Iterator[None]:
+def _one_more(counts: Counter[str], peer: str, most: int, reason: str, what: str) -> Iterator[None]:
     address = address_of(peer)
     if counts[address] >= most:
-        raise Refused("OVERLOADED", f"this address has {most} {what}, and may have no more", retry_ms=1000)
+        raise Refused(reason, f"this address has {most} {what}, and may have no more", retry_ms=1000)
     counts[address] += 1
     try:
         yield

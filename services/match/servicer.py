@@ -2,6 +2,7 @@
 # ruff: noqa: N802, ARG002 - gRPC fixes the names of the methods and what they are given
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
@@ -38,7 +39,7 @@ from services.match.watch import Viewer, Views
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store import Store
-from services.tokens import LEEWAY_S, Operators, SeatClaim, Tokens
+from services.tokens import LEEWAY_S, Operators, SeatClaim, TokenExpired, Tokens
 
 MARGIN_S = 0.2
 """How long before the client's deadline the service answers that it does not know."""
@@ -186,6 +187,8 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         await self._views.ask(Viewer(*old[:3]), None, self._patience(context))  # refuses a tenure that was left
         name = (await self._past.joined_as(old.match, old.seat, old.tenure)).name
         create = self._next(await self._past.created_as(old.match))
+        if not self._operators and await self._store.last_line(create.match) is None:
+            await self._open_matches.admit(context.peer(), create.match)
         created = await self._do(create, context)
         join = Join(create.match, request_hash(identity), name, client_seed, old.seat, create.request)
         try:
@@ -273,7 +276,17 @@ class MatchService(match_service_pb2_grpc.MatchServiceServicer):
         viewer = self._viewer(request.token)
         if self._stopping:
             raise Interrupted("this server stops; watch at another one")
-        async with aclosing(self._views.watch(viewer, checks.since(request), self._patience(context))) as answers:
+        expiry = asyncio.timeout(self._tokens.view(request.token).expires + LEEWAY_S - time.time())
+        try:
+            async with expiry:
+                await self._watch(viewer, checks.since(request), context)
+        except TimeoutError:
+            if not expiry.expired():
+                raise
+            raise TokenExpired("the token has expired; watch on with a fresh one") from None
+
+    async def _watch(self, viewer: Viewer, since: int | None, context: Context) -> None:
+        async with aclosing(self._views.watch(viewer, since, self._patience(context))) as answers:
             async for answer in answers:
                 response = pb.WatchViewResponse(
                     view=wire.view_from_json(answer.view),

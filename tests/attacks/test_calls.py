@@ -28,7 +28,7 @@ def test_calls_whose_request_never_comes_leave_room_for_others(redis_url, nats_u
                     await attacker.open(path)
                 for _ in range(20):
                     assert b"may have no more" in await attacker.ended(await attacker.open(path))
-                assert served.count("refused_calls_total", reason="OVERLOADED") == 20
+                assert served.count("refused_calls_total", reason="RATE_LIMITED") == 20
                 assert (await served.stub.ListGames(pb.ListGamesRequest(game="timos_twist"))).games
             await until(lambda: not served.front._service.limits._arriving)
 

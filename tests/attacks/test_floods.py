@@ -246,6 +246,30 @@ def test_an_address_has_so_many_open_matches_and_one_that_ends_makes_room(redis_
     asyncio.run(run())
 
 
+def test_a_rematch_counts_for_the_address_that_opens_it(redis_url, nats_url):
+    """And whoever joins one that is there needs no room of his own."""
+
+    async def run():
+        settings = settings_for(redis_url, nats_url, address_matches=1, max_entries=10)
+        async with playing(settings) as served:
+            created = await served.stub.CreateMatch(timos())
+            joins = [pb.JoinMatchRequest(match=created.match, request_id=secret(), name="A") for _ in range(2)]
+            tokens = [(await served.stub.JoinMatch(join)).token for join in joins]
+            while (view := (await served.stub.GetView(pb.GetViewRequest(token=tokens[0]))).view).status == "running":
+                token = tokens[view.to_act[0]]
+                mine = (await served.stub.GetView(pb.GetViewRequest(token=token))).view
+                move = view_pb2.GameMove(timos_twist=mine.timos_twist.legal[0])
+                await served.stub.SubmitMove(pb.SubmitMoveRequest(token=token, prompt=mine.prompt, move=move))
+            assert view.reason == "too_many_entries"
+            rematches = [pb.RematchRequest(token=token, request_id=secret()) for token in tokens]
+            first = await served.stub.Rematch(rematches[0])
+            assert await reason(served.stub.CreateMatch(timos())) == "TOO_MANY_MATCHES"
+            assert (await served.stub.Rematch(rematches[0])).tenure == first.tenure
+            assert (await served.stub.Rematch(rematches[1])).match == first.match
+
+    asyncio.run(run())
+
+
 def test_the_operator_opens_as_many_matches_as_he_likes(redis_url, nats_url):
     async def run():
         async with playing(settings_for(redis_url, nats_url, address_matches=1, operator_key=OPERATOR)) as served:

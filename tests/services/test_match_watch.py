@@ -299,3 +299,27 @@ def test_a_service_that_stops_ends_the_stream(settings, owner):
                 await stopping
 
     asyncio.run(run())
+
+
+def test_a_stream_ends_when_its_token_does(settings: Settings):
+    """As NATS ends a connection: whoever has no good token any more is shown nothing more."""
+
+    async def run():
+        async with playing(settings) as served:
+            created = await served.stub.CreateMatch(timos())
+            ending = Tokens(TOKEN_KEY, -25, 4).for_table(created.match)  # good for a last moment: clocks may differ
+            stream = served.stub.WatchView(pb.WatchViewRequest(token=ending))
+            assert (await stream.read()).view.status == "lobby"
+            lasting = served.stub.WatchView(
+                pb.WatchViewRequest(token=Tokens(TOKEN_KEY, 600, 4).for_table(created.match))
+            )
+            await lasting.read()
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await stream.read()
+            assert refusal_of(caught.value)[:2] == ("UNAUTHENTICATED", "TOKEN_EXPIRED")
+            await until(lambda: len(served.front._service._views._mailboxes) == 1)
+            join = pb.JoinMatchRequest(match=created.match, request_id=secret(), name="Ada")
+            await served.stub.JoinMatch(join)
+            assert (await lasting.read()).view.version == 1
+
+    asyncio.run(run())
