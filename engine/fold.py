@@ -9,54 +9,37 @@ Prompts: a decision is named by what `asked` says. A seat's prompt becomes the p
 answers, which makes double submission harmless.
 """
 
-import hashlib
-import unicodedata
 from collections.abc import Callable, Hashable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from engine import bots, codes, journal, registry
+from engine import bots, creation, journal, registry
 from engine.bots import Question
 from engine.chance import Stream, bot_key, code_key, commitment, match_key
 from engine.game import Move, Result, Told, encode
-from engine.journal import Aborted, Body, Bot, Created, Entry, Finished, Joined, Left, Line, Moved, SeatPlan, Started
+from engine.journal import (
+    Aborted,
+    Body,
+    Bot,
+    Created,
+    Drift,
+    Entry,
+    Finished,
+    Joined,
+    Left,
+    Line,
+    Moved,
+    SeatPlan,
+    Started,
+)
+from engine.projection import LOBBY, Projection, digest
+from engine.seats import HUMAN, OPEN, Seat, Tenure, bad_join
 
 MAX_ENTRIES = 20_000
-MAX_NAME = 32
-MAX_CLIENT_SEED = 64
-TIMEOUTS_UNTIL_ABSENT = 2
-OPEN = "open"
-HUMAN = "human"
 
 Status = Literal["lobby", "running", "finished", "aborted"]
-
-
-class Drift(ValueError):
-    """A recorded entry is not what the fold gives; `field` is the first field of the line that differs."""
-
-    def __init__(self, field: str, detail: str) -> None:
-        super().__init__(f"{field}: {detail}")
-        self.field = field
-        self.detail = detail
-
-
-class Seat(Struct, frozen=True):
-    """A seat: `open`, `human` or a computer level; while taken its tenure is the version at which its holder joined."""
-
-    kind: str
-    name: str = ""
-    tenure: int | None = None
-    client_seed: bytes = b""
-    left: bool = False
-    timeouts: int = 0
-    """Answers in a row that the clock has given."""
-
-    @property
-    def absent(self) -> bool:
-        """Whether decisions of this seat are due at once."""
-        return self.left or self.timeouts >= TIMEOUTS_UNTIL_ABSENT
 
 
 class Answer(Struct, frozen=True):
@@ -67,30 +50,8 @@ class Answer(Struct, frozen=True):
     by: str
 
 
-class Tenure(NamedTuple):
-    """What a join request got."""
-
-    seat: int
-    tenure: int
-
-
-class Projection(Struct, frozen=True):
-    """The JSON of table, of every player's own part, and of what is hidden, at one version."""
-
-    table: bytes
-    own: tuple[bytes, ...]
-    hidden: bytes
-
-    def whole(self) -> bytes:
-        """Return the JSON `[table,[own of seat 0,...],hidden]`."""
-        return b"[%b,[%b],%b]" % (self.table, b",".join(self.own), self.hidden)
-
-
-LOBBY = Projection(b"null", (), b"null")
-
-
 class Fold:
-    """One match at one version. Not safe to go on with after an exception other than a `Refusal` or a `Drift`."""
+    """One match at one version. Not safe to go on with after an exception, but for those that `replay` names."""
 
     # More attributes than Python (to 3.12) keeps in an object without a dictionary of its own: a fortieth of an audit.
     __slots__ = (
@@ -227,7 +188,7 @@ class Fold:
         Without views the parts are not needed one by one, and all of it is encoded at once.
         """
         whole = encode(self._projected()) if self._projection is None else self._projection.whole()
-        return _digest(whole)
+        return digest(whole)
 
     def plays_as(self, seat: int) -> int | None:
         """Return the game's number for a seat, None for one that does not play."""
@@ -296,6 +257,8 @@ class Fold:
     def replay(self, data: bytes, *, verify: bool = True) -> Line:
         """Fold one recorded line. Raises Drift naming the first field that differs, NotAnEntry for no line at all.
 
+        After a Drift or a Refusal the fold is where it was; after a Drift in `state` or `line` it is behind that entry.
+
         With `verify` the line must be, byte for byte, what this match would have written; without, only the legality
         of moves and who may have made them are left out. Chain and version are checked always. An illegal or malformed
         move, unknown rules and bad options raise their Refusal.
@@ -320,7 +283,7 @@ class Fold:
     def _append(self, body: Body, at: int, move: Move | None = None) -> Line:
         """Fold and write an entry; `move` is what a `moved` holds, already decoded."""
         self._fold(body, max(at, self.at), verify=False, move=move)
-        line = journal.write(self.version, self.at, body, _digest(self.projection.whole()), self.head)
+        line = journal.write(self.version, self.at, body, digest(self.projection.whole()), self.head)
         self.head = line.hash
         self.appended(line)
         return line
@@ -372,20 +335,8 @@ class Fold:
     def _fold_created(self, body: Created, version: int) -> None:
         if version:
             raise Drift("kind", "a match is created once")
-        game = registry.find(body.rules)
-        options = game.options(body.options, len(body.seats))
-        if any(plan.kind == HUMAN for plan in body.seats):
-            raise Drift("seats", "a seat is planned as open or for a computer")
-        if encode(options) != encode(body.options):
-            raise Drift("options", f"not all options in order: {encode(body.options).decode()}")
-        for plan in (*body.seats, *(() if body.absent is UNSET else (body.absent,))):
-            if plan.kind != OPEN and plan.policy is UNSET:
-                raise Drift("seats", f"a computer player is named with its policy, {plan.kind!r} is not")
-            if plan.kind != OPEN and plan.kind not in bots.find(game.name, plan.policy or 0).levels:
-                raise Drift("seats", f"there is no computer level {plan.kind!r}")
-        if body.code is not UNSET:
-            self._code_seed = _dealt_from(body)
-        self.created, self.id, self.game, self.options = body, body.match, game, options
+        self.game, self.options, self._code_seed = creation.checked(body)
+        self.created, self.id = body, body.match
         self.seats = tuple(Seat(OPEN if plan.kind == OPEN else plan.kind) for plan in body.seats)
 
     def _lobby(self) -> None:
@@ -398,7 +349,7 @@ class Fold:
             raise Drift("seat", f"seat {body.seat} is not open")
         if body.request in self._joins:
             raise Drift("request", "the same request joined before")
-        seed = _from_hex("client_seed", body.client_seed)
+        seed = journal.from_hex("client_seed", body.client_seed)
         if fault := bad_join(body.name, seed):
             raise Drift(*fault)
         self._set_seat(body.seat, Seat(HUMAN, body.name, version, seed))
@@ -516,7 +467,7 @@ class Fold:
             result = self.game.result(self.state) if self.status == "running" else None
             if result is None or encode(result) != encode(body.result):
                 raise Drift("result", f"expected {encode(result).decode()}, got {encode(body.result).decode()}")
-        seed = _from_hex("seed", body.seed)
+        seed = journal.from_hex("seed", body.seed)
         if commitment(seed, self.id, self.created.rules).hex() != self.created.commitment:
             raise Drift("seed", "the reveal does not match the commitment")
         if isinstance(body, Finished):
@@ -531,48 +482,6 @@ class Fold:
 
     def _taken(self) -> tuple[int, ...]:
         return tuple(number for number, seat in enumerate(self.seats) if seat.kind != OPEN)
-
-
-def _dealt_from(body: Created) -> bytes:
-    """Return the seed of a match's game code. Raises BadCode, Drift if the code says another match."""
-    assert body.code is not UNSET
-    dealt = codes.decode(body.code)
-    policies = {plan.policy for plan in body.seats if plan.kind != OPEN}
-    if wrong := codes.contradiction(dealt, body.rules, [plan.kind for plan in body.seats], body.options):
-        raise Drift("code", f"the game code says other {wrong}")
-    if policies - {dealt.policy}:
-        raise Drift("code", f"the game code says version {dealt.policy} of the computer players")
-    if codes.encode(dealt) != body.code:
-        raise Drift("code", f"expected {codes.encode(dealt)}, got {body.code}")
-    return dealt.seed
-
-
-def _from_hex(field: str, text: str) -> bytes:
-    """Return the bytes behind lower-case hex. Raises Drift."""
-    try:
-        data = bytes.fromhex(text)
-    except ValueError:
-        data = b""
-    if data.hex() != text:
-        raise Drift(field, "is not lower-case hex")
-    return data
-
-
-def bad_join(name: str, client_seed: bytes) -> tuple[str, str] | None:
-    """Return the field of a join that has the wrong form, and what is wrong.
-
-    Whether a name is in NFC is left to the services: the answer depends on the version of Unicode, and a journal has to
-    verify under every later one.
-    """
-    if len(name) > MAX_NAME or any(unicodedata.category(letter) == "Cc" for letter in name):
-        return "name", f"a name has at most {MAX_NAME} characters and no control characters"
-    if len(client_seed) > MAX_CLIENT_SEED:
-        return "client_seed", f"a client seed has at most {MAX_CLIENT_SEED} bytes"
-    return None
-
-
-def _digest(whole: bytes) -> str:
-    return hashlib.blake2b(whole, digest_size=32).hexdigest()
 
 
 def _difference(entry: Entry, digest: str) -> Drift:

@@ -153,6 +153,26 @@ class NotAnEntry(ValueError):
     """The bytes are no journal line."""
 
 
+class Drift(ValueError):
+    """A recorded entry is not what the fold gives; `field` is the first field of the line that differs."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(f"{field}: {detail}")
+        self.field = field
+        self.detail = detail
+
+
+def from_hex(field: str, text: str) -> bytes:
+    """Return the bytes behind the lower-case hex of a field. Raises Drift."""
+    try:
+        data = bytes.fromhex(text)
+    except ValueError:
+        data = b""
+    if data.hex() != text:
+        raise Drift(field, "is not lower-case hex")
+    return data
+
+
 _HEADS = msgspec.json.Decoder(_Head)
 _BODIES = msgspec.json.Decoder(Body)
 _MOVES = msgspec.json.Decoder(_MovedLine)

@@ -9,23 +9,10 @@ from typing import Literal
 from msgspec import UNSET, Raw, UnsetType
 
 from engine.bots import Question
-from engine.fold import (
-    HUMAN,
-    MAX_CLIENT_SEED,
-    MAX_ENTRIES,
-    MAX_NAME,
-    OPEN,
-    TIMEOUTS_UNTIL_ABSENT,
-    Answer,
-    Drift,
-    Fold,
-    Projection,
-    Seat,
-    Tenure,
-    bad_join,
-)
+from engine.fold import MAX_ENTRIES, Answer, Fold
 from engine.game import Move
-from engine.journal import Aborted, Bot, Created, Finished, Joined, Left, Line, Moved, Started
+from engine.journal import Aborted, Bot, Created, Drift, Finished, Joined, Left, Line, Moved, Started
+from engine.projection import Projection
 from engine.refusals import (
     BadSeats,
     IllegalMove,
@@ -43,6 +30,7 @@ from engine.refusals import (
     TenureEnded,
     TimedOut,
 )
+from engine.seats import HUMAN, MAX_CLIENT_SEED, MAX_NAME, OPEN, TIMEOUTS_UNTIL_ABSENT, Seat, Tenure, bad_join
 
 __all__ = [
     "HUMAN",

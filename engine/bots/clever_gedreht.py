@@ -15,7 +15,7 @@ from engine.bots.bot import Bot, Seen
 from engine.bots.worlds import deals
 from engine.chance import Chance
 from engine.game import Move
-from engine.games.clever_gedreht import (
+from engine.games.clever_gedreht_words import (
     CODES,
     COPIES,
     VALUE,

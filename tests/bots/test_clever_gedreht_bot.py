@@ -4,10 +4,10 @@ import pytest
 
 from engine.bots import seen
 from engine.bots.clever_gedreht import CleverGedrehtBot, Line, _worlds, play_on
-from engine.games.clever_gedreht import (
+from engine.games.clever_gedreht import CleverGedreht
+from engine.games.clever_gedreht_words import (
     DECK,
     VALUE,
-    CleverGedreht,
     CleverGedrehtOptions,
     Draw,
     Flip,

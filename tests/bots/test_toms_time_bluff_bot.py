@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from engine.bots import seen
 from engine.bots.toms_time_bluff import TomsTimeBluffBot
 from engine.chance import Stream
-from engine.games.toms_time_bluff import (
+from engine.games.toms_time_bluff import TomsTimeBluff
+from engine.games.toms_time_bluff_words import (
     CODES,
     DECKS,
     Accept,
@@ -26,7 +27,6 @@ from engine.games.toms_time_bluff import (
     Place,
     Play,
     State,
-    TomsTimeBluff,
 )
 from tests.laws.matches import cases, play
 

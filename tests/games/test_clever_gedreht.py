@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from engine.game import Cards
-from engine.games.clever_gedreht import (
+from engine.games.clever_gedreht import CleverGedreht
+from engine.games.clever_gedreht_words import (
     DECK,
-    CleverGedreht,
     Draw,
     Drew,
     Fizzled,

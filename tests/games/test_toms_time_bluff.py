@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from engine.chance import Stream
 from engine.game import Step, Whispered
-from engine.games.toms_time_bluff import (
+from engine.games.toms_time_bluff import TomsTimeBluff
+from engine.games.toms_time_bluff_words import (
     DECKS,
     Accept,
     Accepted,
@@ -39,7 +40,6 @@ from engine.games.toms_time_bluff import (
     RoundEnded,
     RoundStarted,
     State,
-    TomsTimeBluff,
     TookPile,
     Turned,
 )

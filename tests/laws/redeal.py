@@ -11,7 +11,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from engine.games import bluffing_billionaires, bombenziehen, clever_gedreht, timos_twist, toms_time_bluff
+from engine.games import bluffing_billionaires, bombenziehen, timos_twist
+from engine.games import clever_gedreht_words as clever_gedreht
+from engine.games import toms_time_bluff_words as toms_time_bluff
 
 Redeal = Callable[[Any, int | None, random.Random], Any]
 Group = tuple[str, ...]
