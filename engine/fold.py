@@ -419,6 +419,8 @@ class Fold:
                 raise Drift("by", f"no player holds seat {body.seat}")
             return
         if body.by == "clock":
+            if self.computer(body.seat) is not None:
+                raise Drift("by", f"a computer player decides for seat {body.seat}")
             if i not in self.game.to_act(self.state):
                 raise Drift("clock", f"seat {body.seat} owes no move")
             if move != (owed := self.game.default(self.state, i)):

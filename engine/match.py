@@ -182,8 +182,11 @@ class Match(Fold):
         return not isinstance(parsed, MalformedMove) and self.game.move_json.encode(parsed) == move
 
     def time_out(self, seat: int, prompt: int, at: int) -> list[Line]:
-        """Make the game's default move for a seat that owes one and is still asked that prompt; else append nothing."""
-        if seat not in self.to_act or self.prompts[seat] != prompt:
+        """Make the game's default move for a human's seat that owes one and is still asked that prompt.
+
+        Else append nothing; where a computer player decides, it makes the move.
+        """
+        if seat not in self.to_act or self.prompts[seat] != prompt or self.computer(seat) is not None:
             return []
         i = self.players.index(seat)
         return self._moved(seat, self.game.default(self.state, i), at, "clock")

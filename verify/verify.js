@@ -1751,17 +1751,19 @@
     checkMover(entry, i) {
       const holder = this.seats[entry.seat];
       const human = holder.kind === "human";
+      const present = human && !holder.left && holder.timeouts < 2;
+      const computer = !human || (this.created.absent && !present);
       ensure((entry.by === "bot") === (entry.bot !== undefined), "computer move", "stands exactly with moves by bot");
       if (entry.by === "player") ensure(human && !holder.left, "by", `no player holds seat ${entry.seat}`);
       if (entry.by === "clock") {
+        ensure(!computer, "by", `a computer player decides for seat ${entry.seat}`);
         ensure(this.game.owes(this.state, i), "clock", `seat ${entry.seat} owes no move`);
         const owed = JSON.stringify(this.game.fallback(this.state, i));
         ensure(JSON.stringify(entry.move) === owed, "clock", `the default move is ${owed}`);
       }
-      if (entry.by === "bot" && human) {
-        const present = !holder.left && holder.timeouts < 2;
+      if (entry.by === "bot") {
         ensure(!present, "by", `seat ${entry.seat} is held by a human who is present`);
-        ensure(this.created.absent, "computer move", `no computer player decides for seat ${entry.seat}`);
+        ensure(computer, "computer move", `no computer player decides for seat ${entry.seat}`);
       }
     }
 

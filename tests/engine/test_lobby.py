@@ -217,7 +217,7 @@ def test_a_computer_that_owes_no_move_may_do_nothing():
     while not match.is_asked(2) or 2 in match.to_act:
         [seat] = match.to_act
         if seat == 2:
-            match.time_out(2, match.prompts[2], match.at)
+            match.bot_move(match.question(2), TIMO.default(match.state, 2), match.at)
             continue
         moves = [TIMO.move_json.encode(move) for move in match.legal(seat)]
         silent = [move for move in moves if b'"play"' in move and b"timo" not in move]

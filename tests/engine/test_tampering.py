@@ -170,6 +170,22 @@ def test_a_computers_move_is_its_own_and_made_on_what_it_saw(old, new):
     assert (difference.version, difference.field) == (at, "computer move")
 
 
+@pytest.mark.parametrize(("kinds", "absent"), [(("hard", "easy"), None), (("open", "open"), "hard")])
+def test_the_clock_moves_for_no_seat_that_a_computer_decides_for(kinds, absent):
+    """An operator could slip in default moves for a computer's."""
+    match = computers(*kinds, absent=absent)
+    for number in range(kinds.count("open")):
+        match.join(f"human {number}", b"", f"request {number}", 6)
+    [seat] = match.to_act
+    if absent:
+        match.leave(seat, match.seats[seat].tenure, 7)
+    assert match.question(seat) is not None
+    assert match.time_out(seat, match.prompts[seat], 8) == []
+    match._moved(seat, match.game.default(match.state, match.plays_as(seat)), 8, "clock")
+    difference = audit(match.lines, seed=bytes(32)).difference
+    assert difference == Difference(match.version, "by", f"a computer player decides for seat {seat}")
+
+
 def test_another_legal_move_of_a_computer_is_named_though_the_chain_fits():
     match = computers("hard", "easy")
     question = match.question(match.to_act[0])

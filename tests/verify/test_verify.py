@@ -16,7 +16,7 @@ from engine.chance import Stream, bot_key, code_key, commitment, match_key
 from engine.game import encode
 from engine.journal import Created, SeatPlan
 from engine.match import Match
-from tests.engine.hard import let_computers_move
+from tests.engine.hard import computers, let_computers_move
 from tests.engine.tampered import ANCHOR, LINES, SEED, TAMPERS, chained
 from tests.histories.record import Table, other_options
 from tests.verify.damaged import GAMES, forged_journals, shortest
@@ -129,6 +129,22 @@ def test_a_match_between_computers_is_consistent():
     assert match.status == "finished"
     assert verdict["outcome"] == "consistent"
     assert verdict["computerMoves"] == verdict["moves"] > 0
+
+
+@needs_node
+@pytest.mark.parametrize(("kinds", "absent"), [(("hard", "easy"), None), (("open", "open"), "hard")])
+def test_the_clock_moves_for_no_seat_that_a_computer_decides_for(kinds, absent):
+    match = computers(*kinds, absent=absent)
+    for number in range(kinds.count("open")):
+        match.join(f"human {number}", b"", f"request {number}", 6)
+    [seat] = match.to_act
+    if absent:
+        match.leave(seat, match.seats[seat].tenure, 7)
+    match._moved(seat, match.game.default(match.state, match.plays_as(seat)), 8, "clock")
+    match.abort("operator", 9)
+    [verdict] = verdicts([match.lines])
+    assert verdict["difference"]["field"] == "by"
+    assert verdict["difference"]["version"] == match.version - 1
 
 
 @needs_node
