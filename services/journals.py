@@ -20,6 +20,7 @@ from services.settings import PREFIX, Settings, load
 from services.signatures import SIGNATURE_SUFFIX, last_hash, signer
 from services.storage import StorageError
 from services.store import Store
+from services.store.servers import unusable
 
 ADDRESSES = "addresses.json"
 """In the folder of a running stack: where its parts listen."""
@@ -75,7 +76,7 @@ def _read(matches: Sequence[str], *, running: bool) -> Iterator[Source]:
         except (ArchiveDamaged, StorageError) as error:
             raise JournalsError(str(error)) from None
         except (RedisError, OSError) as error:
-            raise JournalsError(f"Redis cannot be read: {error}; CROUPIER_REDIS_URL says where it is") from None
+            raise JournalsError(str(unusable(error))) from None
         for source in found:
             if not running:
                 _need_end(source)
@@ -124,7 +125,7 @@ def all_matches() -> list[str]:
     try:
         return asyncio.run(find())
     except (RedisError, OSError) as error:
-        raise JournalsError(f"Redis cannot be read: {error}; CROUPIER_REDIS_URL says where it is") from None
+        raise JournalsError(str(unusable(error))) from None
 
 
 def export(matches: Sequence[str], folder: Path) -> Iterator[Path]:

@@ -8,14 +8,12 @@ from types import TracebackType
 from typing import Any, Self
 
 import structlog
-from redis.exceptions import AuthenticationError, RedisError
 
 from services import logs, tasks
 from services.bus import INBOX, Access, Bus
 from services.metrics import Endpoint, Metrics
 from services.settings import Settings, SettingsError
 from services.store import Store
-from services.store.servers import StoreError
 
 PATIENCE_S = 5.0
 """How often it is said that NATS is not there yet."""
@@ -65,15 +63,8 @@ class Lifecycle(AsyncExitStack):
             loop.add_signal_handler(number, stop)
 
     async def store(self, *, functions: bool = True) -> Store:
-        """Return the store once it is open; `functions` as in `Store.open`. Raises StoreError, also without Redis."""
-        try:
-            store = await Store(self._settings).open(functions=functions)
-        except AuthenticationError as error:
-            raise StoreError(
-                f"CROUPIER_REDIS_USER, CROUPIER_REDIS_PASSWORD: Redis lets nobody in by these: {error}"
-            ) from None
-        except RedisError as error:
-            raise StoreError(f"CROUPIER_REDIS_URL: this Redis cannot be used: {error}") from None
+        """Return the store once it is open; `functions` as in `Store.open`. Raises StoreError."""
+        store = await Store(self._settings).open(functions=functions)
         self.push_async_callback(store.close)
         return store
 

@@ -8,6 +8,8 @@ how Redis is told; `servers`, `exchange` and `cluster` are the road to it.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self, cast
 
+from redis.exceptions import RedisError
+
 from engine.journal import ENDS, read
 from services.commands import partition_of
 from services.settings import Settings
@@ -25,7 +27,7 @@ from services.store.keys import (
     seed_key,
 )
 from services.store.leases import Lease, PartitionLeases, is_held
-from services.store.servers import Servers, StoreError
+from services.store.servers import Servers, StoreError, unusable
 from services.store.waiting import Waiting
 
 LOOKED_AT = 500
@@ -57,13 +59,16 @@ class Store:
         """Check the servers and bring the functions and the number of partitions there.
 
         `functions`: False leaves the functions as they are, for who calls none or may load none (`deploy/redis.conf`).
-        Raises StoreError; after any error nothing is left open.
+        Raises StoreError, also for a Redis that is not there or lets nobody in; after any error nothing is left open.
         """
         try:
             await self._servers.check()
             if functions:
                 await self._servers.load_functions()
             await self._check_partitions()
+        except RedisError as error:
+            await self.close()
+            raise unusable(error) from None
         except BaseException:
             await self.close()
             raise

@@ -5,8 +5,8 @@ from importlib.resources import files
 from typing import Any
 
 import redis.asyncio as aioredis
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError, ResponseError
 
 from services.settings import Durability, Settings
 from services.store.cluster import ClusterExchange
@@ -117,6 +117,13 @@ class Servers:
     async def close(self) -> None:
         """Close all connections."""
         await self.exchange.close()
+
+
+def unusable(error: Exception) -> StoreError:
+    """Return what an error of Redis tells whoever has named this Redis in the settings: the setting, and why."""
+    if isinstance(error, AuthenticationError):
+        return StoreError(f"CROUPIER_REDIS_USER, CROUPIER_REDIS_PASSWORD: Redis lets nobody in by these: {error}")
+    return StoreError(f"CROUPIER_REDIS_URL: this Redis cannot be used: {error}")
 
 
 def call(function: str, keys: Sequence[str], *args: Argument) -> Command:
