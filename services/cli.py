@@ -14,7 +14,6 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import structlog
 import typer
 from nats.errors import Error as NatsError
 from rich.console import Console
@@ -22,7 +21,7 @@ from rich.markup import escape
 
 from engine import bots, registry
 from engine.refusals import UnknownGame
-from services import cli_archive, cli_audit, cli_journal, cli_load, cli_play
+from services import cli_archive, cli_audit, cli_journal, cli_load, cli_play, logs
 from services.cli_arena import arena_command
 from services.cli_exit import FAILED, err, exits, fail
 from services.journals import here
@@ -69,10 +68,7 @@ def _begin(
     That is a game or computer players that do not load, and a current folder that has been removed, in which no process
     can be started. What clients of ours log goes to stderr from here on, from warnings up; services set up their own.
     """
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger("warning"),
-        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
-    )
+    logs.to_terminal()
     try:
         Path.cwd()
     except FileNotFoundError:

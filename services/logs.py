@@ -97,6 +97,15 @@ def configure(settings: Settings, service: str, stream: TextIO | None = None) ->
     )
 
 
+def to_terminal() -> None:
+    """Tell a person on standard error of warnings and worse, and of nothing else, until `configure` is called."""
+    structlog.reset_defaults()  # nothing stays of what `configure` may have set up: its processors want another logger
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger("warning"),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+    )
+
+
 def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Mask what a log may not tell; the last processor before the renderer. The result shares nothing with `event`."""
     return {str(name): MASK if _is_secret(str(name)) else _plain(value) for name, value in event.items()}

@@ -11,7 +11,7 @@ import pytest
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from services.logs import configure
+from services.logs import configure, to_terminal
 from services.settings import load
 
 SEED = "000102030405060708090a0b0c0d0e0f" * 2
@@ -246,3 +246,15 @@ def test_the_message_of_an_exception_that_may_have_seen_cards_is_not_shown(log_f
     assert f"{kind.__name__}: ***" in log.text
     assert "in look_for" in log.text
     assert log.text.count("Traceback") >= 2
+
+
+def test_a_command_tells_a_person_of_warnings_alone_whatever_was_set_up_before(capsys):
+    log = Log()
+    to_terminal()
+    structlog.get_logger("of_a_command").info("begun")
+    structlog.get_logger("of_a_command").warning("lost", place="here")
+    told = capsys.readouterr().err
+    assert "lost" in told
+    assert "place" in told
+    assert "begun" not in told
+    assert log.text == ""
