@@ -72,8 +72,7 @@ class Archiver:
                         pause = STANDBY_S
             except (RedisError, OSError) as error:
                 log.warning("archiver_interrupted", error=error)
-                if isinstance(error, RedisError):
-                    self._metrics.store_failed(error)
+                self._metrics.store_failed(error)
                 self._metrics.archive_failures.labels("storage").inc()
                 pause = min(pause, STANDBY_S)
             except Exception:  # object stores raise errors of their own

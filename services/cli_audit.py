@@ -23,7 +23,7 @@ from engine.refusals import UnknownGame
 from services import audit_report, impact_report, journal_parts
 from services.audit_page import page
 from services.audit_report import AUDIT, with_anchors
-from services.cli_exit import INTERRUPTED, asked_wrongly, said
+from services.cli_exit import INTERRUPTED, asked_wrongly, said, unwritable
 from services.impact_report import Compared, impact_job, of_game
 from services.jobs import Job, State, StateError, on_processes, run
 from services.jobs_on_ray import RayMissing, on_ray
@@ -95,8 +95,8 @@ def audit(
     operator = None if key is None else _key(key)
     if wrong := [path for path in reports or () if path.suffix not in PAGES]:
         asked_wrongly(f"--report {wrong[0]}: it is FILE.json or FILE.html")
-    for path in reports or ():
-        _check_writable(path)
+    if error := unwritable(reports or ()):
+        asked_wrongly(f"{error.filename} cannot be written: {error.strerror}")
     loud = not (quiet or as_json)
     with _explained(state):
         parts = journal_parts.named(paths or [], in_redis=in_redis)
@@ -124,15 +124,6 @@ def _json(found: audit_report.Report | impact_report.Report) -> str:
 
 
 PAGES: dict[str, Callable[[audit_report.Report], str]] = {".json": _json, ".html": page}
-
-
-def _check_writable(path: Path) -> None:
-    """End with why now, rather than after an audit of hours."""
-    try:
-        with path.open("ab"):
-            pass
-    except OSError as error:
-        asked_wrongly(f"{path} cannot be written: {error.strerror}")
 
 
 def _write(path: Path, text: str) -> None:

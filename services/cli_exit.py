@@ -1,7 +1,8 @@
 """How a command ends that cannot do what it was asked: why stands on stderr, of what kind it is in the exit code."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -50,3 +51,14 @@ def said(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return str(error)
+
+
+def unwritable(paths: Iterable[Path | None]) -> OSError | None:
+    """Return why the first of these files that cannot be written cannot: to be asked before long work, not after it."""
+    for path in paths:
+        if path is not None:
+            try:
+                path.open("ab").close()
+            except OSError as error:
+                return error
+    return None

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from engine.refusals import UnknownGame
-from services.cli_exit import FAILED, INTERRUPTED, USAGE, fail, said
+from services.cli_exit import FAILED, INTERRUPTED, USAGE, fail, said, unwritable
 from services.cli_servers import Authority, NatsUrl, NoAuthorityError, certificates
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def load(
             label=label,
             pids=_pids(pid or ()),
         )
-        _writable(json, html)
+        if error := unwritable((json, html)):
+            _fail(f"the report cannot be written: {said(error)}", USAGE)
         found = run(msgspec.structs.replace(wish, **own), console)
     except UnknownGame as refusal:
         _fail(refusal.detail, USAGE)
@@ -190,16 +191,6 @@ def _pids(texts: "Sequence[str]") -> dict[str, list[int]]:
             raise PlanError(f"--pid: no process {number} can be looked at on this machine")
         found.setdefault(name, []).append(int(number))
     return found
-
-
-def _writable(*paths: Path | None) -> None:
-    """End with why now, rather than after the run."""
-    for path in paths:
-        if path is not None:
-            try:
-                path.open("ab").close()
-            except OSError as error:
-                _fail(f"the report cannot be written: {said(error)}", USAGE)
 
 
 def _fail(problem: str, code: int) -> NoReturn:

@@ -8,6 +8,7 @@ from typing import Self
 from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, start_http_server
+from redis.exceptions import RedisError
 
 from services.store.trouble import TROUBLES, trouble
 
@@ -110,8 +111,9 @@ class Metrics:
         self.open_streams = self._gauge("open_streams", "Open gRPC streams, by method.", "method")
 
     def store_failed(self, error: Exception) -> None:
-        """Count an error of Redis."""
-        self.store_failures.labels(trouble(error)).inc()
+        """Count an error of Redis; any other is somebody else's."""
+        if isinstance(error, RedisError):
+            self.store_failures.labels(trouble(error)).inc()
 
     def serve(self, host: str, port: int) -> Endpoint:
         """Show the metrics over HTTP, from a thread; with port 0 on a free one.

@@ -292,16 +292,17 @@ class Live:
         if self.match.version < 0:
             return Fired()
         if self.match.over:
-            return Fired(again=self._answered(what) or self.views_again(self.match.version))
+            again = self._answered(*map(int, what)) if len(what) == 2 else ()
+            return Fired(again=again or self.views_again(self.match.version))
         if len(what) == 1:
             return Fired(self._fire_limit(what[0], now))
         seat, prompt = map(int, what)
         if seat not in self.match.players or self.match.prompts[seat] != prompt:
-            return Fired(again=self._answered(what))
+            return Fired(again=self._answered(seat, prompt))
         if self.match.computer(seat) is not None:
             return Fired(question=self.match.question(seat))
         if seat not in self.match.to_act or (deadline := self.deadline(seat)) is None:
-            return Fired(again=self._answered(what))
+            return Fired(again=self._answered(seat, prompt))
         if (effective := self.effective(deadline, held_since)) > now:
             return Fired(effective)
         self.match.time_out(seat, prompt, now)
@@ -315,13 +316,11 @@ class Live:
         if self.match.bot_move(question, move, at):
             return ()
         self.declined.add((question.seat, question.version))
-        return self._answered([question.seat, question.version])
+        return self._answered(question.seat, question.version)
 
-    def _answered(self, what: Sequence[str | int]) -> list[Message]:
-        """Return the views of a clock's or a computer's answer; `what`: seat and prompt, or a limit alone."""
-        if len(what) != 2:
-            return []
-        answer = self.match.answer(int(what[0]), int(what[1]))
+    def _answered(self, seat: int, prompt: int) -> list[Message]:
+        """Return the views of a clock's or a computer's answer to a prompt."""
+        answer = self.match.answer(seat, prompt)
         if answer is None or answer.by == "player":
             return []
         again = self.views_again(answer.version)

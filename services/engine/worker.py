@@ -84,8 +84,7 @@ class Worker:
                     await self._turn()
                 except (RedisError, StoreError, BusDown) as error:
                     log.warning("batch_interrupted", error=error)
-                    if isinstance(error, RedisError):
-                        self._metrics.store_failed(error)
+                    self._metrics.store_failed(error)
                     self.leases.drop_partitions(getattr(error, "partitions", ()))
                     await self._suspect()
                     await asyncio.sleep(RETRY_S)

@@ -13,7 +13,7 @@ from services import wire
 from services.commands import Receipt, Submit
 from services.match.pace import Pace
 from services.match.receipts import RETRY_MS, Courier
-from services.match.refused import Interrupted, Refused, Unreadable
+from services.match.refused import Interrupted, Refused, legible
 from services.tokens import SeatClaim, Tokens
 
 MAX_IN_FLIGHT = 1024
@@ -130,8 +130,7 @@ class PlayStream:
 
     async def _read(self, requests: AsyncIterator[match_service_pb2.PlayRequest]) -> None:
         async for request in requests:
-            if isinstance(request, Unreadable):
-                request.refuse()
+            legible(request)
             if not request.attach and not request.commands:
                 self._stray()
             for number, attach in enumerate(request.attach, 1):

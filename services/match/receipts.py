@@ -189,8 +189,7 @@ class Courier:
         except Exception as error:  # the pump has to go on, whatever happened to this batch
             if isinstance(error, RedisError | OSError):
                 log.warning("append_failed", commands=len(batch), error=error)
-                if isinstance(error, RedisError):
-                    self._metrics.store_failed(error)
+                self._metrics.store_failed(error)
             else:
                 log.exception("append_failed", commands=len(batch))
             for waiting in batch:

@@ -52,11 +52,17 @@ class Unreadable:
 
     def __init__(self, detail: str = "these bytes are no message of this call") -> None:
         """Stand for it, until somebody wants to read it."""
-        self._detail = detail
+        self.detail = detail
 
-    def refuse(self) -> NoReturn:
-        """Raise its Refused: MALFORMED_REQUEST."""
-        raise Refused("MALFORMED_REQUEST", self._detail)
+
+Request = TypeVar("Request")
+
+
+def legible(request: Request) -> Request:
+    """Return a request that could be read. Raises Refused: MALFORMED_REQUEST for an Unreadable."""
+    if isinstance(request, Unreadable):
+        raise Refused("MALFORMED_REQUEST", request.detail)
+    return request
 
 
 def guarded(server: grpc.aio.Server, change: Callable[[str, Handler], Handler]) -> Any:
@@ -216,18 +222,13 @@ def _limited(counted: Counted, answer: Any, method: str, *, one: bool, many: boo
             with limits.stream(peer):
                 yield
 
-    def checked(request: Any) -> Any:
-        if isinstance(request, Unreadable):
-            request.refuse()
-        return request
-
     async def each(requests: AsyncIterator[Any], peer: str) -> AsyncIterator[Any]:
         async for request in requests:
             limits.call(peer)
-            yield checked(request)
+            yield legible(request)
 
     def asked(request: Any, context: Context) -> Any:
-        return each(request, context.peer()) if many else checked(request)
+        return each(request, context.peer()) if many else legible(request)
 
     async def call(request: Any, context: Context) -> Any:
         try:
@@ -272,8 +273,7 @@ def unary(method: Callable[[S, Q, Context], Awaitable[A]]) -> Callable[[S, Q, Co
     async def call(self: S, request: Q, context: Context) -> A:
         try:
             self.limits.call(context.peer())
-            if isinstance(request, Unreadable):
-                request.refuse()
+            legible(request)
             with self.calls.one():
                 return await method(self, request, context)
         except Exception as error:  # noqa: BLE001 - the border: nothing of an error may leave but its refusal
@@ -294,8 +294,7 @@ def streaming(method: Callable[[S, Q, Context], Awaitable[None]]) -> Callable[[S
         streams.inc()
         try:
             with self.limits.stream(context.peer()):
-                if isinstance(request, Unreadable):
-                    request.refuse()
+                legible(request)
                 with self.calls.one():
                     await method(self, request, context)
         except Exception as error:  # noqa: BLE001 - as in `unary`

@@ -66,11 +66,10 @@ class Store:
             if functions:
                 await self._servers.load_functions()
             await self._check_partitions()
-        except RedisError as error:
+        except BaseException as error:
             await self.close()
-            raise unusable(error) from None
-        except BaseException:
-            await self.close()
+            if isinstance(error, RedisError):
+                raise unusable(error) from None
             raise
         return self
 

@@ -56,12 +56,13 @@ def commit_call(worker: str, commits: Sequence[Commit], stays: int) -> Command:
     `stays`: the seconds after which the journal of a match that ends expires, or WAITS. A server that is full
     refuses it unless nothing new is written.
     """
-    new = any(commit.lines or _writes(commit, stays) for commit in commits)
+    new = False
     keys: list[Argument] = []
     args: list[Argument] = [worker]
     for commit in commits:
         (partition, epoch), lines, expected = commit.lease, commit.lines, commit.expected
         writes = _writes(commit, stays)
+        new = new or bool(lines or writes)
         keys += (owner_key(partition), journal_key(commit.match))
         args += (epoch, expected, commit.head if expected else b"", len(lines), len(writes))
         for line in lines:
